@@ -1,10 +1,9 @@
 /** Parses folders of files as skills: frontmatter and digests are computed before a Worker is built. */
 import { createHash } from 'node:crypto'
+import { manifest, readSkills } from '../../worker/plugins/skills/read-skills.ts'
 import type { Skill, SkillFile } from '../../worker/plugins/skills/skill.ts'
 import { CliError } from '../cli-error.ts'
 import { parseYaml } from '../yaml.ts'
-
-const manifest = 'SKILL.md'
 
 /**
  * @param files by path, with `/` between folders. Every folder with a `SKILL.md` is a skill, and the files below it belong to it
@@ -24,7 +23,7 @@ export function parseSkills(files: ReadonlyMap<string, Uint8Array>): Skill[] {
   if (lost !== undefined) {
     throw new CliError(`The file "${lost}" belongs to no skill: move it into a folder that has a ${manifest}.`)
   }
-  return folders.map((folder) => ({
+  const parsed = folders.map((folder) => ({
     folder,
     frontmatter: frontmatterOf(folder, files.get(`${folder}/${manifest}`)),
     files: [...files]
@@ -32,6 +31,12 @@ export function parseSkills(files: ReadonlyMap<string, Uint8Array>): Skill[] {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([path, bytes]) => fileOf(path.slice(folder.length + 1), bytes)),
   }))
+  try {
+    readSkills('skills()', parsed)
+  } catch (error) {
+    throw new CliError(`${(error as Error).message}.`)
+  }
+  return parsed
 }
 
 function fileOf(path: string, bytes: Uint8Array): SkillFile {
@@ -55,14 +60,11 @@ function frontmatterOf(folder: string, bytes: Uint8Array | undefined): Skill['fr
   const path = `${folder}/${manifest}`
   const [, yaml] = /^\ufeff?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(Buffer.from(bytes ?? []).toString()) ?? []
   const { name, description, ...others } = yaml === undefined ? {} : parseFrontmatter(path, yaml)
-  if (typeof name !== 'string' || typeof description !== 'string' || name === '' || description === '') {
+  if (typeof name !== 'string' || typeof description !== 'string') {
     throw new CliError(
       `The file "${path}" must start with frontmatter between two lines of ---, with a name and a description.`,
     )
   }
-  const last = folder.split('/').at(-1)
-  if (name !== last)
-    throw new CliError(`The skill "${name}" is in the folder "${last}": give the skill and the folder the same name.`)
   return { name, description, ...others }
 }
 

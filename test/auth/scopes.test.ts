@@ -181,7 +181,7 @@ describe('methods of extensions', () => {
 
   test('and the entries of skills and apps have the scopes of their options', () => {
     const skill = { folder: 'git', frontmatter: { name: 'git', description: 'Git' }, files: [] }
-    const file = { path: 'SKILL.md', digest: 'sha256:0', size: 0, text: '' }
+    const file = { path: 'SKILL.md', digest: `sha256:${'0'.repeat(64)}`, size: 0, text: '' }
     const list = [{ ...skill, files: [file] }]
     const server = createServer({ name: 'open', version: '1.0.0' }).use(skills(list))
     server.use(app('ui://chart', { description: 'Chart', html: '' }))

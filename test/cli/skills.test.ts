@@ -34,7 +34,7 @@ test.each([
   cpSync(join(root, from, 'skills'), join(folder, 'skills'), { recursive: true })
   const { code, stdout } = await edgemcp('skills', '--out', module)
   expect(code).toBe(0)
-  expect(stdout).toMatch(/^Wrote \S+: (one skill|2 skills), for server\.use\(skills\(\w+\)\)\.\n$/)
+  expect(stdout).toMatch(/^Wrote \S+: (one skill|3 skills), for server\.use\(skills\(\w+\)\)\.\n$/)
   expect(readFileSync(join(folder, module), 'utf8')).toBe(readFileSync(join(root, from, module), 'utf8'))
 })
 
@@ -124,6 +124,24 @@ test.each<[string, Record<string, string>, string[], string]>([
     { 'skills/a/SKILL.md': '---\nname: b\ndescription: B\n---\n' },
     ['skills'],
     'The skill "b" is in the folder "a": give the skill and the folder the same name.',
+  ],
+  [
+    'a name with capital letters',
+    { 'skills/A/SKILL.md': manifest('A') },
+    ['skills'],
+    'The name of the skill "A" must have 1 to 64 lower-case letters, digits and single hyphens between them, as in "git-help".',
+  ],
+  [
+    'an empty description',
+    { 'skills/a/SKILL.md': '---\nname: a\ndescription: ""\n---\n' },
+    ['skills'],
+    'The description of the skill "a" has 0 characters: use 1 to 1024.',
+  ],
+  [
+    'more bytes than clients accept',
+    { 'skills/a/SKILL.md': manifest('a'), 'skills/a/b.txt': 'b'.repeat(16_777_216) },
+    ['skills'],
+    'The skill "a" has 2 files with 16777265 bytes, including those of skills in its folder: use at most 512 files and 16777216 bytes, which every client accepts.',
   ],
   [
     'a module that was not generated',

@@ -140,7 +140,7 @@ describe('a method that is declared twice', () => {
       {
         folder,
         frontmatter: { name: folder, description: folder },
-        files: [{ path: 'SKILL.md', digest: 'sha256:0', size: 1, text: folder }],
+        files: [{ path: 'SKILL.md', digest: `sha256:${'0'.repeat(64)}`, size: 1, text: folder }],
       },
     ])
   const twice = (method: string) =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { app } from '../../worker/plugins/apps/index.ts'
 import { extension } from '../../worker/plugins/extensions/index.ts'
-import { type Skill, skills } from '../../worker/plugins/skills/index.ts'
+import { type Skill, type SkillFile, skills } from '../../worker/plugins/skills/index.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { newServer, result } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -100,26 +100,35 @@ describe('an app', () => {
 })
 
 describe('skills', () => {
-  const sha256 = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
+  const sha256 = (bytes: string | Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+  type Entry = { uri: string; frontmatter: object; resources: { uri: string; digest: string; size: number }[] }
 
   test.each(revisions)('are listed and read in %s', async (revision) => {
     await using client = await connect(server.url, { revision })
-    const listed = await client.request('skills/list')
-    const entries = listed.skills as {
-      uri: string
-      frontmatter: object
-      resources: { uri: string; digest: string; size: number }[]
-    }[]
-    expect(entries.map(({ uri }) => uri)).toEqual(['skill://baking/SKILL.md', 'skill://more/brewing/SKILL.md'])
-    expect(entries[0]?.frontmatter).toEqual({ name: 'baking', description: 'What baking is', metadata: { level: 3 } })
-    expect(entries[0]?.resources).toHaveLength(4)
+    const request = async (method: string, params = {}) => {
+      const { _meta, ...result } = await client.request(method, params)
+      return result
+    }
+    const { skills: listed, ...rest } = await request('skills/list')
+    const caching = revision === '2026-07-28' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {}
+    expect(rest).toEqual(caching)
+    const entries = listed as Entry[]
+    expect(entries.map(({ uri }) => uri)).toEqual([
+      'skill://baking/SKILL.md',
+      'skill://more/brewing/SKILL.md',
+      'skill://baking/sourdough/SKILL.md',
+    ])
+    expect(entries[0]?.frontmatter).toEqual({ name: 'baking', description: 'What baking is', metadata: { level: '3' } })
     expect(entries[0]?.resources).toContainEqual({
       uri: 'skill://baking/recipes/bread.md',
       digest: sha256('# Bread'),
       size: 7,
     })
     for (const { uri, resources } of entries) {
-      expect((await client.request('skills/get', { uri })).skill).toEqual(entries.find((entry) => entry.uri === uri))
+      expect(await request('skills/get', { uri })).toEqual({
+        skill: entries.find((entry) => entry.uri === uri),
+        ...caching,
+      })
       for (const resource of resources) {
         const { contents } = (await client.request('resources/read', { uri: resource.uri })) as {
           contents: { text?: string; blob?: string }[]
@@ -127,62 +136,215 @@ describe('skills', () => {
         const [content] = contents
         const bytes =
           content?.blob === undefined ? Buffer.from(content?.text ?? '') : Buffer.from(content.blob, 'base64')
-        expect({ size: bytes.length, digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}` }).toEqual({
-          size: resource.size,
-          digest: resource.digest,
-        })
+        expect({ size: bytes.length, digest: sha256(bytes) }).toEqual({ size: resource.size, digest: resource.digest })
       }
     }
-    expect('ttlMs' in listed).toBe(revision === '2026-07-28')
   })
 
-  test('can be read as directories', async () => {
+  test('list the files of the skills in their folders, each once', async () => {
     await using client = await connect(server.url, { revision: '2026-07-28' })
-    const children = async (uri: string) => (await client.request('resources/directory/read', { uri })).resources
-    expect(await children('skill://baking')).toEqual([
-      { uri: 'skill://baking/SKILL.md', name: 'SKILL.md', mimeType: 'text/markdown' },
-      { uri: 'skill://baking/oven.png', name: 'oven.png', mimeType: 'image/png' },
-      { uri: 'skill://baking/recipes', name: 'recipes', mimeType: 'inode/directory' },
+    const { skills: listed } = (await client.request('skills/list')) as { skills: Entry[] }
+    const urisOf = (name: string) =>
+      listed.find(({ uri }) => uri.endsWith(`/${name}/SKILL.md`))?.resources.map(({ uri }) => uri)
+    expect(urisOf('baking')).toEqual([
+      'skill://baking/SKILL.md',
+      'skill://baking/oven.png',
+      'skill://baking/recipes/bread.md',
+      'skill://baking/recipes/gr%C3%BC%C3%9Fe%20%26%20co.txt',
+      'skill://baking/sourdough/SKILL.md',
     ])
-    expect(await children('skill://baking/recipes')).toEqual([
-      { uri: 'skill://baking/recipes/bread.md', name: 'bread.md', mimeType: 'text/markdown' },
-      { uri: 'skill://baking/recipes/gr%C3%BC%C3%9Fe%20%26%20co.txt', name: 'grüße & co.txt', mimeType: 'text/plain' },
-    ])
-    for (const uri of ['skill://baking/SKILL.md', 'skill://bak', 'skill://', 'file:///etc', undefined, 5]) {
-      await expect(client.request('resources/directory/read', { uri })).rejects.toMatchObject({ code: -32602 })
+    expect(urisOf('sourdough')).toEqual(['skill://baking/sourdough/SKILL.md'])
+  })
+
+  test.each(revisions)('can be read as directories in %s', async (revision) => {
+    await using client = await connect(server.url, { revision })
+    const { resources: listed } = (await client.request('resources/list')) as { resources: { uri: string }[] }
+    const file = (uri: string) => listed.find((resource) => resource.uri === uri) ?? expect.fail(uri)
+    const folder = (uri: string, name: string) => ({ uri, name, mimeType: 'inode/directory' })
+    const read = async (uri: string) => {
+      const { _meta, ...result } = await client.request('resources/directory/read', { uri })
+      return result
     }
-    for (const uri of [{ toString: 1 }, ['skill://baking'], 'skill:', 'skill:/']) {
-      for (const method of ['skills/get', 'resources/directory/read'])
-        await expect(client.request(method, { uri })).rejects.toMatchObject({ code: -32602 })
-    }
-    for (const uri of ['skill://baking', 'skill://none/SKILL.md', undefined]) {
+    const complete = revision === '2026-07-28' ? { resultType: 'complete' } : {}
+    expect(await read('skill://baking')).toEqual({
+      ...complete,
+      resources: [
+        file('skill://baking/SKILL.md'),
+        file('skill://baking/oven.png'),
+        folder('skill://baking/recipes', 'recipes'),
+        folder('skill://baking/sourdough', 'sourdough'),
+      ],
+    })
+    expect(await read('skill://baking/recipes')).toEqual({
+      ...complete,
+      resources: [
+        file('skill://baking/recipes/bread.md'),
+        file('skill://baking/recipes/gr%C3%BC%C3%9Fe%20%26%20co.txt'),
+      ],
+    })
+    expect(await read('skill://more')).toEqual({ ...complete, resources: [folder('skill://more/brewing', 'brewing')] })
+    expect(file('skill://baking/SKILL.md')).toMatchObject({ name: 'baking', description: 'What baking is' })
+  })
+
+  test.each([
+    'skill://baking/SKILL.md',
+    'skill://baking/',
+    'skill://bak',
+    'skill://',
+    'skill:/',
+    'skill:',
+    '',
+    'file:///etc',
+    'constructor',
+    undefined,
+    5,
+    { toString: 1 },
+    ['skill://baking'],
+  ])('have no directory %j', async (uri) => {
+    await using client = await connect(server.url, { revision: '2026-07-28' })
+    await expect(client.request('resources/directory/read', { uri })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  test.each(['skill://baking', 'skill://baking/oven.png', 'skill://none/SKILL.md', undefined, ['skill://baking']])(
+    'have no entry %j',
+    async (uri) => {
+      await using client = await connect(server.url, { revision: '2026-07-28' })
       await expect(client.request('skills/get', { uri })).rejects.toMatchObject({ code: -32602 })
+    },
+  )
+
+  test.each(['skills/list', 'resources/directory/read'])('have no second page of %s', async (method) => {
+    await using client = await connect(server.url, { revision: '2026-07-28' })
+    for (const cursor of ['', 'a', 1, null]) {
+      await expect(client.request(method, { uri: 'skill://baking', cursor })).rejects.toMatchObject({
+        code: -32602,
+        message: 'Invalid cursor: list again from the first page',
+      })
     }
   })
+
+  const digest = sha256('x')
+  const file = (path: string): SkillFile => ({ path, digest, size: 1, text: 'x' })
+  const skill = { folder: 'a', frontmatter: { name: 'a', description: 'A' }, files: [file('SKILL.md')] }
+  const named = (name: string) => ({ ...skill, folder: name, frontmatter: { name, description: 'A' } })
+  const about = (frontmatter: object) => ({ ...skill, frontmatter: { ...skill.frontmatter, ...frontmatter } })
+  const holding = <F>(...files: F[]) => ({ ...skill, files: [...skill.files, ...files] })
 
   test('can have files with the names of inherited members', async () => {
-    const names = ['constructor', '__proto__', 'toString', 'notes.constructor', 'notes.__proto__', 'NOTES.MD']
-    const files = names.map((path) => ({ path, digest: sha256('x'), size: 1, text: 'x' }))
-    const { resources } = await result(newServer().use(skills([{ ...skill, files }])), 'resources/list')
+    const names = [
+      'constructor',
+      '__proto__',
+      'toString',
+      'notes.constructor',
+      'notes.__proto__',
+      'NOTES.MD',
+      'SKILL.md',
+    ]
+    const { resources } = await result(
+      newServer().use(skills([{ ...skill, files: names.map(file) }])),
+      'resources/list',
+    )
     expect((resources as { mimeType: string }[]).map(({ mimeType }) => mimeType)).toEqual([
-      ...names.slice(0, -1).map(() => 'application/octet-stream'),
+      ...names.slice(0, -2).map(() => 'text/plain'),
+      'text/markdown',
       'text/markdown',
     ])
   })
 
-  const manual = { name: 'a', description: 'A' }
-  const skill: Skill = { folder: 'a', frontmatter: manual, files: [] }
+  test('are not declared without a skill', () => {
+    expect(newServer().use(skills([])).declarations.extensions).toBeUndefined()
+  })
+
+  const generate = 'skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" generates'
+  const contents = (path: string) =>
+    `The file "${path}" of the skill "a" must have its size in bytes, its digest ("sha256:" and 64 hexadecimal digits), and text or base64: let "npx edgemcp skills" write them`
+  const many = Array.from({ length: 511 }, (_, index) => file(`${index}.md`))
+  const name = (text: string) =>
+    `The name of the skill "${text}" must have 1 to 64 lower-case letters, digits and single hyphens between them, as in "git-help"`
 
   test.each([
-    [
-      'files by their paths',
-      { 'a/SKILL.md': '# A' },
-      'skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" generates',
-    ],
-    ['a skill without frontmatter', [{ folder: 'a', files: [] }], 'skills() takes the list that "npx edgemcp skills'],
-    ['a null', [null], 'skills() takes the list that "npx edgemcp skills'],
+    ['files by their paths', { 'a/SKILL.md': '# A' }, generate],
+    ['a skill without frontmatter', [{ folder: 'a', files: [] }], generate],
+    ['a null', [null], generate],
+    ['a file without a path', [holding({ ...file('b'), path: 5 })], generate],
     ['two skills in one folder', [skill, skill], 'Two skills have the folder "a": rename one'],
+    ...['', 'A', 'a_b', '-a', 'a-', 'a--b', 'ä', 'a b', 'a'.repeat(65)].map((text): [string, object, string] => [
+      `the name "${text}"`,
+      [named(text)],
+      name(text),
+    ]),
+    [
+      'another name than the folder has',
+      [about({ name: 'b' })],
+      'The skill "b" is in the folder "a": give the skill and the folder the same name',
+    ],
+    [
+      'a folder above',
+      [{ ...skill, folder: '../a' }],
+      'The folder "../a" of a skill must be a path such as "tools/git-help"',
+    ],
+    [
+      'an empty description',
+      [about({ description: ' ' })],
+      'The description of the skill "a" has 1 characters: use 1 to 1024',
+    ],
+    [
+      'a long description',
+      [about({ description: '😀'.repeat(1025) })],
+      'The description of the skill "a" has 1025 characters: use 1 to 1024',
+    ],
+    ...['', 'a'.repeat(501), 5].map((compatibility): [string, object, string] => [
+      'an invalid compatibility',
+      [about({ compatibility })],
+      '"compatibility" of the skill "a" must be a text of 1 to 500 characters',
+    ]),
+    [
+      'a number in metadata',
+      [about({ metadata: { level: 3 } })],
+      '"metadata" of the skill "a" must be a mapping of texts: put numbers and dates into quotes',
+    ],
+    ['metadata that is a list', [about({ metadata: ['a'] })], '"metadata" of the skill "a" must be a mapping of texts'],
+    [
+      'a list of tools',
+      [about({ 'allowed-tools': ['Read'] })],
+      '"allowed-tools" of the skill "a" must be one text, with spaces between the tools',
+    ],
+    ['a license that is no text', [about({ license: null })], '"license" of the skill "a" must be a text'],
+    ['no SKILL.md', [{ ...skill, files: [file('skill.md')] }], 'The skill "a" has no file "SKILL.md": add it'],
+    ['a file twice', [holding(file('b'), file('b'))], 'The skill "a" has the file "b" twice: remove one'],
+    [
+      'a file that is also in a nested skill',
+      [holding(file('b/SKILL.md')), { ...named('b'), folder: 'a/b' }],
+      'The skill "a" has the file "b/SKILL.md" twice: remove one',
+    ],
+    ...['/b', '../b', 'b//c', 'b/', './b', '', 'b\\c'].map((path): [string, object, string] => [
+      `the path ${path}`,
+      [holding({ ...file('b'), path })],
+      `The path "${path}" of a file of the skill "a" must be a path such as "references/api.md"`,
+    ]),
+    ['a short digest', [holding({ ...file('b'), digest: 'sha256:00' })], contents('b')],
+    ['an upper-case digest', [holding({ ...file('b'), digest: digest.toUpperCase() })], contents('b')],
+    ['a negative size', [holding({ ...file('b'), size: -1 })], contents('b')],
+    ['no size', [holding({ ...file('b'), size: undefined })], contents('b')],
+    ['a file without contents', [holding({ path: 'b', digest, size: 1 })], contents('b')],
+    [
+      'too many files in a nested skill',
+      [holding(...many), { ...named('b'), folder: 'a/b' }],
+      'The skill "a" has 513 files with 513 bytes, including those of skills in its folder: use at most 512 files and 16777216 bytes, which every client accepts',
+    ],
+    [
+      'too many bytes',
+      [holding({ ...file('b'), size: 16_777_216 })],
+      'The skill "a" has 2 files with 16777217 bytes, including those of skills in its folder: use at most 512 files and 16777216 bytes, which every client accepts',
+    ],
   ])('cannot be declared with %s', (_, list, message) => {
     expect(() => skills(list as unknown as Skill[])).toThrow(message)
+  })
+
+  test('can be as large as every client accepts', () => {
+    skills([holding(...many)])
+    skills([holding({ ...file('b'), size: 16_777_215 })])
+    skills([about({ name: 'a', description: '😀'.repeat(1024), compatibility: 'a'.repeat(500) })])
+    skills([named('a'.repeat(64)), named('0-a')])
   })
 })

@@ -8,15 +8,15 @@ export const kitchen: readonly Skill[] = [
       "name": "baking",
       "description": "What baking is",
       "metadata": {
-        "level": 3
+        "level": "3"
       }
     },
     "files": [
       {
         "path": "SKILL.md",
-        "digest": "sha256:982a76aa1a7e116c0d118fe925d08ab95fda029ec06caa9f46bfe2724608e661",
-        "size": 80,
-        "text": "---\nname: baking\ndescription: What baking is\nmetadata:\n  level: 3\n---\n\nRead me.\n"
+        "digest": "sha256:0996afc0c38f78b54cc34ab7f6e4998519ff668e7db24170e53644307b19be91",
+        "size": 82,
+        "text": "---\nname: baking\ndescription: What baking is\nmetadata:\n  level: \"3\"\n---\n\nRead me.\n"
       },
       {
         "path": "oven.png",
@@ -44,15 +44,30 @@ export const kitchen: readonly Skill[] = [
       "name": "brewing",
       "description": "What brewing is",
       "metadata": {
-        "level": 3
+        "level": "3"
       }
     },
     "files": [
       {
         "path": "SKILL.md",
-        "digest": "sha256:7e9dd24723b9e9877a01b6a80efea99ec5bb20d6195f01379c41541f730e6f21",
-        "size": 82,
-        "text": "---\nname: brewing\ndescription: What brewing is\nmetadata:\n  level: 3\n---\n\nRead me.\n"
+        "digest": "sha256:5afbf471c5515de93bdc648765569b22eba0a8302d005ea1913c808ab2f050b7",
+        "size": 84,
+        "text": "---\nname: brewing\ndescription: What brewing is\nmetadata:\n  level: \"3\"\n---\n\nRead me.\n"
+      }
+    ]
+  },
+  {
+    "folder": "baking/sourdough",
+    "frontmatter": {
+      "name": "sourdough",
+      "description": "How to keep a starter"
+    },
+    "files": [
+      {
+        "path": "SKILL.md",
+        "digest": "sha256:97c7c36e1403712744838bbea0d92c79d8b7f48b857b0212bdbbd071673767b8",
+        "size": 69,
+        "text": "---\nname: sourdough\ndescription: How to keep a starter\n---\n\nFeed it.\n"
       }
     ]
   },

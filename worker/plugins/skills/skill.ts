@@ -6,7 +6,7 @@ export type Skill = {
   readonly folder: string
   /** The YAML at the start of `SKILL.md`, between two lines of `---`. */
   readonly frontmatter: Params & { readonly name: string; readonly description: string }
-  /** The files of the folder. */
+  /** The files of the folder, without those of skills in it. */
   readonly files: readonly SkillFile[]
 }
 

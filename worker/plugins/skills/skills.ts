@@ -5,8 +5,9 @@ import { extension } from '../../engine/extension.ts'
 import { readText } from '../../engine/methods/method.ts'
 import { decodeBase64 } from '../../protocol/base64.ts'
 import { McpError } from '../../protocol/errors.ts'
-import type { Caching } from '../../protocol/types.ts'
-import type { Skill } from './skill.ts'
+import type { Caching, Params, ResourceItem } from '../../protocol/types.ts'
+import { manifest, readSkills } from './read-skills.ts'
+import type { Skill, SkillFile } from './skill.ts'
 
 /** Configures `skills()`. */
 export type SkillsOptions = {
@@ -16,7 +17,6 @@ export type SkillsOptions = {
   scopes?: readonly string[]
 }
 
-const manifest = 'SKILL.md'
 const directory = 'inode/directory'
 /** Media types by file extension. A `Map`, because an object inherits members: a file may be named `constructor`. */
 const types: ReadonlyMap<string, string> = new Map([
@@ -34,10 +34,12 @@ const types: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Adds skills to a server, as a module for `server.use`: folders of instructions that clients load for their models on demand.
+ * Adds skills to a server, as a module for `server.use`: folders of instructions that clients load for their models on demand. An empty list
+ * adds nothing.
  *
  * @param list the skills that `npx edgemcp skills` writes
- * @throws Error for a value that is not a skill, and for two skills with one folder
+ * @throws Error for a value that is not a skill, a skill that does not conform to the Agent Skills specification or exceeds what clients
+ * accept, and two skills with one folder. The message names the fix
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  *
  * @example
@@ -46,48 +48,46 @@ const types: ReadonlyMap<string, string> = new Map([
  */
 export function skills(list: readonly Skill[], options: SkillsOptions = {}): Module {
   checkOptions('skills()', options, { caching: kind.caching, scopes: kind.scopes })
-  checkSkills(list)
-  const { caching = { ttlMs: 0, cacheScope: 'private' }, scopes } = options
-  const entries = list.map(({ folder, frontmatter, files }) => ({
+  const entries = readSkills('skills()', list).map(({ folder, frontmatter, files }) => ({
     uri: uriOf(`${folder}/${manifest}`),
     frontmatter,
     resources: files.map(({ path, digest, size }) => ({ uri: uriOf(`${folder}/${path}`), digest, size })),
   }))
-  const paths = list.flatMap(({ folder, files }) => files.map(({ path }) => `${folder}/${path}`)).sort()
+  const entryByUri = new Map(entries.map((entry) => [entry.uri, entry]))
+  const resources = list.flatMap((skill) => skill.files.map((file) => ({ file, item: itemOf(skill, file) })))
+  const children = childrenByFolder(resources.map(({ item }) => item))
+  const { caching = { ttlMs: 0, cacheScope: 'private' }, scopes } = options
 
   return (server) => {
-    for (const { folder, frontmatter, files } of list) {
-      for (const file of files) {
-        const isManifest = file.path === manifest
-        server.resource(
-          uriOf(`${folder}/${file.path}`),
-          {
-            name: isManifest ? frontmatter.name : (file.path.split('/').at(-1) ?? file.path),
-            description: isManifest ? frontmatter.description : `Belongs to the skill ${frontmatter.name}`,
-            mimeType: typeOf(file.path),
-            ...(scopes && { scopes }),
-          },
-          () => ('text' in file ? file.text : decodeBase64(file.base64)),
-        )
-      }
+    // Without a resource, the server would lack the capability that the extension needs.
+    if (list.length === 0) return
+    for (const { file, item } of resources) {
+      const { uri, ...definition } = item
+      server.resource(uri, { ...definition, ...(scopes && { scopes }) }, () =>
+        'text' in file ? file.text : decodeBase64(file.base64),
+      )
     }
     server.use(
       extension('io.modelcontextprotocol/skills', {
         settings: { directoryRead: true },
         ...(scopes && { scopes }),
         methods: {
-          'skills/list': () => ({ skills: entries, ...caching }),
+          'skills/list': (params) => {
+            refuseCursor(params)
+            return { skills: entries, ...caching }
+          },
           'skills/get': (params) => {
             const uri = readText(params, 'uri')
-            const skill = entries.find((entry) => entry.uri === uri)
+            const skill = entryByUri.get(uri)
             if (!skill) throw new McpError('invalid_params', `Unknown skill: ${uri}`)
             return { skill, ...caching }
           },
           'resources/directory/read': (params) => {
+            refuseCursor(params)
             const uri = readText(params, 'uri')
-            const resources = childrenOf(uri, paths)
-            if (resources.length === 0) throw new McpError('invalid_params', `Not a directory: ${uri}`)
-            return { resources, ...caching }
+            const items = children.get(uri)
+            if (!items) throw new McpError('invalid_params', `Not a directory: ${uri}`)
+            return { resources: items }
           },
         },
       }),
@@ -95,32 +95,45 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
   }
 }
 
-/** Returns the direct children of a folder; an empty list for an unknown folder. @param paths of all files */
-function childrenOf(uri: string, paths: readonly string[]) {
-  if (!uri.startsWith('skill://')) return []
-  const below = paths.filter((path) => uriOf(path).startsWith(`${uri}/`))
-  const names = below.map((path) => uriOf(path).slice(`${uri}/`.length).split('/'))
-  const seen = new Map(names.map(([name = '', ...more]) => [name, more.length > 0]))
-  return [...seen].map(([name, isFolder]) => ({
-    uri: `${uri}/${name}`,
-    name: decodeURIComponent(name),
-    mimeType: isFolder ? directory : typeOf(name),
-  }))
+/** Refuses every cursor: all lists have one page. */
+function refuseCursor({ cursor }: Params): void {
+  if (cursor !== undefined) throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
 }
+
+function itemOf({ folder, frontmatter }: Skill, file: SkillFile): ResourceItem {
+  const isManifest = file.path === manifest
+  return {
+    uri: uriOf(`${folder}/${file.path}`),
+    name: isManifest ? frontmatter.name : (file.path.split('/').at(-1) ?? file.path),
+    description: isManifest ? frontmatter.description : `Belongs to the skill ${frontmatter.name}`,
+    mimeType: typeOf(file),
+    size: file.size,
+  }
+}
+
+/** Returns the direct children of each folder, by its URI. */
+function childrenByFolder(files: readonly ResourceItem[]): ReadonlyMap<string, readonly ResourceItem[]> {
+  const children = new Map<string, ResourceItem[]>()
+  for (const file of [...files].sort((a, b) => (a.uri < b.uri ? -1 : 1))) {
+    let child = file
+    for (let folder = folderOf(child.uri); folder !== root; folder = folderOf(folder)) {
+      const siblings = children.get(folder)
+      if (siblings) {
+        siblings.push(child)
+        break
+      }
+      children.set(folder, [child])
+      child = { uri: folder, name: decodeURIComponent(folder.split('/').at(-1) ?? ''), mimeType: directory }
+    }
+  }
+  return children
+}
+
+const folderOf = (uri: string): string => uri.slice(0, uri.lastIndexOf('/'))
+const root = folderOf('skill://a')
 
 const uriOf = (path: string) => `skill://${path.split('/').map(encodeURIComponent).join('/')}`
 
-const typeOf = (path: string): string =>
-  types.get(path.split('.').at(-1)?.toLowerCase() ?? '') ?? 'application/octet-stream'
-
-/** @throws Error for what `npx edgemcp skills` does not write */
-function checkSkills(list: readonly Skill[]): void {
-  const isSkill = (value: Partial<Skill> | null) =>
-    typeof value?.folder === 'string' && typeof value.frontmatter?.name === 'string' && Array.isArray(value.files)
-  if (!Array.isArray(list) || !list.every(isSkill)) {
-    throw new Error('skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" generates')
-  }
-  const folders = list.map(({ folder }) => folder)
-  const twice = folders.find((folder, index) => folders.indexOf(folder) !== index)
-  if (twice !== undefined) throw new Error(`Two skills have the folder "${twice}": rename one`)
-}
+const typeOf = (file: SkillFile): string =>
+  types.get(file.path.split('.').at(-1)?.toLowerCase() ?? '') ??
+  ('text' in file ? 'text/plain' : 'application/octet-stream')
