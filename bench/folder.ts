@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /** A temporary folder. It is deleted when it is disposed of, and when this process ends before that. */
 export class Folder implements Disposable {
-  readonly path = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  readonly path = mkdtempSync(join(tmpdir(), 'edgemcp-'))
 
   constructor() {
     process.once('exit', this.#remove)

@@ -5,9 +5,11 @@
  * `--kinds crash,cut` faults.
  * `--coverage <count>` runs so many, and prints which lines of durable-objects/ they reach.
  * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. `--plant <name>` runs with a
- * planted defect. Exits with 1 for a violation.
+ * planted defect. `--beside <commit>` deploys an older edgemcp, too: alone, and side by side with this one. Exits with 1 for a violation.
  */
+import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
+import { Folder } from '../bench/folder.ts'
 import { coverageOf } from '../test/simulation/coverage.ts'
 import { type FaultKind, faultKinds } from '../test/simulation/faults.ts'
 import { plantedDefect } from '../test/simulation/planted.ts'
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     clients: { type: 'string' },
     kinds: { type: 'string' },
     plant: { type: 'string' },
+    beside: { type: 'string' },
     trace: { type: 'boolean', default: false },
     ungated: { type: 'boolean', default: false },
     coverage: { type: 'string' },
@@ -38,7 +41,8 @@ const unknown = kinds?.find((name) => !isKind(name))
 if (unknown !== undefined) throw new Error(`There is no fault "${unknown}": choose from ${faultKinds.join(', ')}`)
 
 const replacements = values.plant === undefined ? [] : [plantedDefect(values.plant)]
-const servers = new Servers(replacements)
+const older = values.beside === undefined ? undefined : sourceOf(values.beside)
+const servers = new Servers(replacements, older)
 const clients = values.clients?.split(',')
 const settings = {
   mostFaults: Number(values.faults),
@@ -50,6 +54,15 @@ const settings = {
 if (values.coverage !== undefined) await printCoverage(Number(values.coverage))
 else if (values.seed === undefined) await runMany()
 else await runOne(Number(values.seed))
+
+/** Returns a folder with the sources of a commit, which is deleted when the process ends. */
+function sourceOf(commit: string): string {
+  const { path } = new Folder()
+  const sources = ['worker', 'durable-objects', 'package.json']
+  const archive = execFileSync('git', ['archive', commit, ...sources], { maxBuffer: 2 ** 30 })
+  execFileSync('tar', ['-x', '-C', path], { input: archive })
+  return path
+}
 
 async function printCoverage(schedules: number): Promise<void> {
   const run = async () => {
@@ -110,7 +123,8 @@ async function runMany(): Promise<void> {
     found.set(what, [...before, seed])
     if (before.length > 0) continue
     const faults = await shrinkFaults(server, outcome, settings)
-    console.log(`${message}\n  ${repeatCommand(outcome, faults)}`)
+    const beside = values.beside === undefined ? '' : ` --beside ${values.beside}`
+    console.log(`${message}\n  ${repeatCommand(outcome, faults)}${beside}`)
   }
   const { user, system } = process.cpuUsage(processor)
   const perSchedule = (user + system) / 1000 / counts.schedules

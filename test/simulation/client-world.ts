@@ -32,6 +32,8 @@ export interface ClientWorld {
   readonly checks: (() => void)[]
   /** Errors of the server that a client has received: only a fault may cause them. */
   readonly serverErrors: string[]
+  /** Isolates in which the Worker runs: one for each version that may be deployed. */
+  readonly isolates: number
   readonly faultCount: number
   /** Faults that may lose a message or the memory of an object. */
   readonly lossCount: number

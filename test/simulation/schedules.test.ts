@@ -1,4 +1,5 @@
 /** Schedules of the whole server on a simulated platform, with faults. `npm run simulate` runs more of them. */
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { share } from '../support/full.ts'
 import { Servers } from './servers.ts'
@@ -19,6 +20,33 @@ test.each(share(parts, 2))('no schedule of the 50 seeds after %i violates what t
     violations.push(`${outcome.violation.message}: ${repeatCommand(outcome, faults)}`)
   }
   expect(violations).toEqual([])
+})
+
+const root = resolve(import.meta.dirname, '../..')
+
+test('no schedule with two versions side by side violates what the server promises', async () => {
+  const both = new Servers([], root)
+  const violations: string[] = []
+  for (let seed = 1; seed <= 50; seed += 1) {
+    const { violation } = await simulate(await both.of(seed), seed)
+    if (violation) violations.push(`${violation.message}: npm run simulate -- --seed ${seed} --beside HEAD`)
+  }
+  expect(violations).toEqual([])
+})
+
+test('versions whose Worker and objects do not understand each other are found out', async () => {
+  const renamed = [
+    { file: 'durable-objects/session/object.ts', search: '  async post(', replacement: '  async postAll(' },
+    { file: 'worker/plugins/sessions/session-object.ts', search: ').post(', replacement: ').postAll(' },
+  ]
+  const found = async (servers: Servers) => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { violation } = await simulate(await servers.of(seed, ['calls']), seed, { clients: ['calls'] })
+      if (violation) return true
+    }
+    return false
+  }
+  expect([await found(new Servers(renamed)), await found(new Servers(renamed, root))]).toEqual([false, true])
 })
 
 test('a seed has one trace', async () => {

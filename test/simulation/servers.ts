@@ -1,6 +1,6 @@
 /** The servers that schedules run, and the clients of each. */
 import { identityScripts, type Script, scripts } from './clients/scripts.ts'
-import { type Bundle, bundleWorker, type Replacement } from './platform/bundle.ts'
+import { type Bundle, bundleWorker, type Load, type Replacement } from './platform/bundle.ts'
 
 type SimulatedServer = {
   readonly main: string
@@ -11,7 +11,7 @@ type SimulatedServer = {
   readonly firstFaultAt: readonly number[]
 }
 
-export type BundledServer = SimulatedServer & Bundle
+export type BundledServer = SimulatedServer & Bundle & { readonly versions: readonly Load[] }
 
 const sessions: SimulatedServer = {
   main: 'test/simulation/server/index.ts',
@@ -30,11 +30,16 @@ const identity: SimulatedServer = {
 
 export class Servers {
   readonly #replacements: readonly Replacement[]
+  readonly #older: string | undefined
   readonly #bundles = new Map<SimulatedServer, Promise<BundledServer>>()
 
-  /** @param replacements planted defects */
-  constructor(replacements: readonly Replacement[] = []) {
+  /**
+   * @param replacements planted defects
+   * @param older the folder of an older edgemcp, which is deployed, too
+   */
+  constructor(replacements: readonly Replacement[] = [], older?: string) {
     this.#replacements = replacements
+    this.#older = older
   }
 
   /** Returns the server of a schedule: that of the clients, or of the seed. @throws Error for clients of several servers */
@@ -47,10 +52,14 @@ export class Servers {
   }
 
   #bundle(server: SimulatedServer): Promise<BundledServer> {
-    const bundling =
-      this.#bundles.get(server) ??
-      bundleWorker(server.main, this.#replacements).then((bundle) => ({ ...server, ...bundle }))
+    const bundling = this.#bundles.get(server) ?? this.#bundleAll(server)
     this.#bundles.set(server, bundling)
     return bundling
+  }
+
+  async #bundleAll(server: SimulatedServer): Promise<BundledServer> {
+    const bundle = await bundleWorker(server.main, this.#replacements)
+    const older = this.#older === undefined ? [] : [await bundleWorker(server.main, [], this.#older)]
+    return { ...server, ...bundle, versions: [...older, bundle].map(({ load }) => load) }
   }
 }

@@ -37,7 +37,7 @@ const expected = ['The first attempt fails', 'OAuth error response: 400 invalid_
 
 /** Runs the schedule of a seed: some kinds of clients, and some faults. */
 export async function simulate(
-  { load, scripts, days, firstFaultAt }: BundledServer,
+  { versions, scripts, days, firstFaultAt }: BundledServer,
   seed: number,
   settings: Settings = {},
 ): Promise<Outcome> {
@@ -49,7 +49,7 @@ export async function simulate(
     keepsTrace = false,
     isUngated = false,
   } = settings
-  const world = new World(load, { seed, keepsTrace, isUngated })
+  const world = new World(versions, { seed, keepsTrace, isUngated })
   const { random, platform } = world
   const faults = plan
     ? repeatFaults(world, plan)

@@ -12,6 +12,7 @@ export class World implements ClientWorld {
   readonly provider: Provider
   readonly #diary = new Diary()
   readonly serverErrors: string[] = []
+  readonly isolates: number
   jumpedSeconds = 0
   lastFaultAt = 0
   faultCount = 0
@@ -21,8 +22,9 @@ export class World implements ClientWorld {
   readonly waiting = new Set<string>()
   readonly checks: (() => void)[] = []
 
-  constructor(load: Load, options: PlatformOptions) {
-    this.platform = new Platform(load, options)
+  constructor(versions: readonly Load[], options: PlatformOptions) {
+    this.isolates = versions.length
+    this.platform = new Platform(versions, options)
     this.random = this.platform.random
     const { random, platform } = this
     const { loop } = platform

@@ -78,7 +78,7 @@ const scenarios: Record<string, (world: ClientWorld) => Promise<void>> = {
 
 describe.each(Object.entries(scenarios))('%s', (_, scenario) => {
   test('is the same in workerd', async () => {
-    const world = new World(load, { seed: 1 })
+    const world = new World([load], { seed: 1 })
     const simulated = recorded(world)
     world.start('client', () => scenario(simulated.world))
     await world.platform.loop.run(world.platform.loop.start + 3_600_000)

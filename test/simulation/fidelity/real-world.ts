@@ -15,6 +15,7 @@ export class RealWorld implements ClientWorld, AsyncDisposable {
   readonly random = new Random(1)
   readonly checks: (() => void)[] = []
   readonly serverErrors: string[] = []
+  readonly isolates = 1
   readonly faultCount = 0
   readonly lossCount = 0
   readonly jumpedSeconds = 0

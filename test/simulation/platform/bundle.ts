@@ -30,12 +30,19 @@ export type Bundle = {
   readonly prefixLength: number
 }
 
-/** @throws Error for a replacement that is not found exactly once */
-export async function bundleWorker(main: string, replacements: readonly Replacement[] = []): Promise<Bundle> {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+/**
+ * @param source the folder of the edgemcp that the Worker uses. Default: this one
+ * @throws Error for a replacement that is not found exactly once
+ */
+export async function bundleWorker(
+  main: string,
+  replacements: readonly Replacement[] = [],
+  source = root,
+): Promise<Bundle> {
+  const { exports } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
     exports: Record<string, { default: string }>
   }
-  const sourceOf = (built: string) => join(root, built.replace('./dist/', '').replace(/\.js$/, '.ts'))
+  const sourceOf = (built: string) => join(source, built.replace('./dist/', '').replace(/\.js$/, '.ts'))
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [join(root, main)],
@@ -54,6 +61,8 @@ export async function bundleWorker(main: string, replacements: readonly Replacem
     sourcemap: replacements.length === 0 && 'inline',
     define: { 'process.env.NODE_ENV': '"production"' },
     logLevel: 'error',
+    // Another source may have none of its own.
+    nodePaths: [join(root, 'node_modules')],
     plugins: replacements.map(replacing),
   })
   const code = String(outputFiles[0]?.text)

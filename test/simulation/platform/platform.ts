@@ -1,4 +1,7 @@
-/** Cloudflare Workers and Durable Objects, simulated: one deployed Worker, its objects, and the network between them and their clients. */
+/**
+ * Cloudflare Workers and Durable Objects, simulated: one Worker, of which several versions can be deployed at a time, its objects, and the
+ * network between them and their clients.
+ */
 import { type ClientRequest, ConnectionLost, type ReceivedResponse } from '../client-world.ts'
 import type { Load, WorkerExports } from './bundle.ts'
 import { Context, type ContextHost, currentContext } from './context.ts'
@@ -49,20 +52,22 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
   readonly env: Record<string, unknown>
   readonly exports: object
   outside: (request: Request) => Promise<Response> = async () => new Response(null, { status: 404 })
-  readonly #load: Load
+  readonly #versions: readonly Load[]
   readonly #globals: Globals
   readonly #requests = new Set<Context>()
-  #worker: WorkerExports | undefined
-  #version = 0
+  /** The versions that are deployed: each request and each start of an object takes one of them. */
+  #deployed: readonly WorkerExports[] = []
+  #deployments = 0
   #requestCount = 0
 
-  constructor(load: Load, { seed, keepsTrace = false, isUngated = false, env = {} }: PlatformOptions) {
+  /** @param versions of the Worker, the oldest first */
+  constructor(versions: readonly Load[], { seed, keepsTrace = false, isUngated = false, env = {} }: PlatformOptions) {
     this.random = new Random(seed)
     this.loop = new EventLoop(this.random, this.natives, keepsTrace)
     this.isUngated = isUngated
     this.env = { ...env }
     this.exports = new Proxy({}, { get: (_, name) => this.#exportOf(String(name)) })
-    this.#load = load
+    this.#versions = versions
     this.#globals = globalsOf(this)
     this.deploy()
   }
@@ -90,10 +95,14 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
     this.loop.after(0, `admit ${context.label}`, work, context)
   }
 
-  /** Starts another version of the Worker: its objects restart. */
+  /** Deploys one version of the Worker, or all of them side by side: its objects restart. */
   deploy(): void {
-    this.#version += 1
-    this.#evaluate()
+    this.#deployments += 1
+    const all = this.#versions
+    const isSplit = all.length > 1 && this.random.chance(0.5)
+    const deployed = isSplit || all.length === 1 ? all : [this.random.pick(all)]
+    this.#deployed = deployed.map((load) => this.#evaluate(load))
+    this.loop.trail(`deployed ${deployed.map((load) => all.indexOf(load))}`)
     for (const object of this.objects.values()) if (object.isRunning || object.sockets.size > 0) object.crash('restart')
   }
 
@@ -104,7 +113,7 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
     this.deploy()
   }
 
-  #evaluate(): void {
+  #evaluate(load: Load): WorkerExports {
     const modules = {
       'cloudflare:workers': {
         DurableObject: SimulatedDurableObject,
@@ -115,9 +124,15 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
         waitUntil: (work: Promise<unknown>) => this.waitUntil(work, currentContext()),
       },
     }
-    const context = new Context(this, `version ${this.#version}`)
-    this.#worker = context.run(() => this.#load(modules, this.#globals))
-    this.loop.trail(`deployed ${this.#version}`)
+    const context = new Context(this, `deployment ${this.#deployments}`)
+    return context.run(() => load(modules, this.#globals))
+  }
+
+  /** Returns the exports of a version that is deployed. */
+  get #worker(): WorkerExports {
+    const [first, ...others] = this.#deployed
+    if (!first) throw new Error('No Worker is deployed')
+    return others.length > 0 ? this.random.pick(this.#deployed) : first
   }
 
   waitUntil(work: Promise<unknown>, context: Context): void {
@@ -130,7 +145,7 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
   }
 
   classOf(name: string) {
-    const Class = this.#worker?.[name]
+    const Class = this.#worker[name]
     if (typeof Class !== 'function') throw new Error(`The Worker exports no class ${name}`)
     return Class as ReturnType<ObjectPlatform['classOf']>
   }
@@ -147,7 +162,7 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
   }
 
   #exportOf(className: string): unknown {
-    const Class = this.#worker?.[className]
+    const Class = this.#deployed[0]?.[className]
     if (typeof Class !== 'function') return undefined
     if (!(Class.prototype instanceof SimulatedDurableObject)) return Class
     const namespace = {
@@ -274,7 +289,6 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
   }
 
   #fetch(request: Request, ctx: object): Promise<Response> {
-    if (!this.#worker) throw new Error('No Worker is deployed')
     return this.#worker.default.fetch(request, this.env, ctx)
   }
 }
