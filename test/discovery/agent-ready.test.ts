@@ -1,10 +1,11 @@
 /**
  * The checks of the scanner at isitagentready.com that concern an MCP server, as requests to a server with and one without `auth`. Those for
- * skills and websites are not among them: `discovery()` publishes no skills; robots.txt, sitemap and Markdown negotiation are for pages that crawlers index, and DNS records are not
- * served by a Worker.
+ * websites are not among them: robots.txt, sitemap and Markdown negotiation are for pages that crawlers index, and DNS records are not served
+ * by a Worker.
  *
  * @see https://isitagentready.com/llms-full.txt
  */
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Received, send } from './request.ts'
@@ -66,6 +67,25 @@ const checks: Check[] = [
       const api = linkset.find(({ anchor }: { anchor: string }) => anchor === `${origin}/mcp`)
       const [{ href }] = api['service-desc']
       expect((await fetch(new URL(href).pathname)).status).toBe(200)
+    },
+  ],
+  [
+    'Agent skills: an index whose entries have the digests of their files',
+    ['cook', 'acme.tenant'],
+    async (fetch, origin) => {
+      const index = '/.well-known/agent-skills/index.json'
+      const { $schema, skills } = await parsed(fetch(index))
+      expect($schema).toBe('https://schemas.agentskills.io/discovery/0.2.0/schema.json')
+      expect(skills).not.toHaveLength(0)
+      for (const { name, type, description, url, digest } of skills) {
+        expect(name).toMatch(/^(?!.{65})[a-z\d]+(-[a-z\d]+)*$/)
+        expect(description).toMatch(/^.{1,1024}$/)
+        expect(digest).toMatch(/^sha256:[\da-f]{64}$/)
+        const { status, headers, bytes } = await fetch(new URL(url, origin + index).pathname)
+        expect([status, `sha256:${createHash('sha256').update(bytes).digest('hex')}`]).toEqual([200, digest])
+        const expected = { 'skill-md': /^text\/markdown/, archive: /^application\/zip$/ }[String(type)]
+        expect(headers.get('Content-Type')).toMatch(expected ?? expect.fail(type))
+      }
     },
   ],
   [

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
 import { send } from './request.ts'
@@ -57,6 +60,10 @@ const apiCatalog = {
     },
   ],
 }
+const skillsIndex = '/.well-known/agent-skills/index.json'
+const linksWithSkills = `${links}, <${skillsIndex}>; rel="describedby"; type="application/json"`
+const sourdough = '---\nname: sourdough\ndescription: How to keep a starter\n---\n\nFeed it.\n'
+
 const documents: [host: string, path: string, type: string, body: string, links: string, maxAge: number][] = [
   ['weather', '/mcp/server-card', 'application/mcp-server-card+json', JSON.stringify(card), links, 600],
   ['weather', '/.well-known/mcp/server-card.json', 'application/json', JSON.stringify(card), links, 600],
@@ -78,6 +85,14 @@ const documents: [host: string, path: string, type: string, body: string, links:
     600,
   ],
   ['weather', '/.well-known/openai-apps-challenge', 'text/plain; charset=utf-8', 'token-of-openai', links, 600],
+  [
+    'cook',
+    '/.well-known/agent-skills/sourdough/SKILL.md',
+    'text/markdown; charset=utf-8',
+    sourdough,
+    linksWithSkills,
+    3600,
+  ],
 ]
 
 describe.each(documents)('%s %s', (host, path, type, body, link, maxAge) => {
@@ -145,6 +160,105 @@ describe.each(documents)('%s %s', (host, path, type, body, link, maxAge) => {
     }
   })
 })
+
+describe('skills', () => {
+  const folder = resolve(import.meta.dirname, '../extensions/skills/baking')
+  const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes)
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort()
+
+  test('are listed in an index with the digests of their files', async () => {
+    const archive = await get('cook', '/.well-known/agent-skills/baking.zip')
+    const brewing = await get('cook', '/.well-known/agent-skills/brewing/SKILL.md')
+    const { status, headers, text } = await get('cook', skillsIndex)
+    expect(JSON.parse(text)).toEqual({
+      $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
+      skills: [
+        {
+          name: 'baking',
+          type: 'archive',
+          description: 'What baking is',
+          url: '/.well-known/agent-skills/baking.zip',
+          digest: `sha256:${sha256(archive.bytes).digest('hex')}`,
+        },
+        {
+          name: 'brewing',
+          type: 'skill-md',
+          description: 'What brewing is',
+          url: '/.well-known/agent-skills/brewing/SKILL.md',
+          digest: `sha256:${sha256(brewing.bytes).digest('hex')}`,
+        },
+        {
+          name: 'sourdough',
+          type: 'skill-md',
+          description: 'How to keep a starter',
+          url: '/.well-known/agent-skills/sourdough/SKILL.md',
+          digest: `sha256:${sha256(sourdough).digest('hex')}`,
+        },
+      ],
+    })
+    const etag = `"${sha256(text).digest('base64url')}"`
+    expect([status, headers.get('Content-Type'), headers.get('ETag')]).toEqual([200, 'application/json', etag])
+    expect((await get('cook', skillsIndex, { headers: { 'If-None-Match': etag } })).status).toBe(304)
+  })
+
+  test('with several files are archives of their folders', async () => {
+    const { status, headers, bytes } = await get('cook', '/.well-known/agent-skills/baking.zip')
+    const etag = `"${sha256(bytes).digest('base64url')}"`
+    expect([status, headers.get('Content-Type'), headers.get('ETag')]).toEqual([200, 'application/zip', etag])
+    expect(headers.get('Content-Length')).toBe(String(bytes.length))
+    const unpacked = unzip(bytes)
+    expect([...unpacked.keys()].sort()).toEqual(files)
+    for (const path of files) expect(unpacked.get(path)).toEqual(readFileSync(join(folder, path)))
+    const conditional = { headers: { 'If-None-Match': etag } }
+    expect((await get('cook', '/.well-known/agent-skills/baking.zip', conditional)).status).toBe(304)
+  })
+
+  test('are published only if they are passed to discovery()', async () => {
+    const path = '/.well-known/agent-skills/private-skill/SKILL.md'
+    for (const host of ['cook', 'vault', 'acme.tenant']) expect((await get(host, path)).status).toBe(404)
+    for (const host of ['cook', 'acme.tenant']) expect((await get(host, skillsIndex)).text).not.toMatch(/private/i)
+    for (const host of ['vault', 'weather', 'other.tenant']) expect((await get(host, skillsIndex)).status).toBe(404)
+  })
+
+  test.each(['baking/SKILL.md', 'brewing.zip', 'brewing', 'baking/oven.png', ''])('have no file %s', async (path) => {
+    expect((await get('cook', `/.well-known/agent-skills/${path}`)).status).toBe(404)
+  })
+
+  test('have a link on the page and on each document of the server', async () => {
+    for (const path of ['/', '/mcp/server-card', skillsIndex]) {
+      expect((await get('cook', path)).headers.get('Link')).toBe(linksWithSkills)
+    }
+  })
+})
+
+/** Reads a ZIP archive without compression, and compares its directory with the headers of its files. */
+function unzip(archive: Buffer): Map<string, Buffer> {
+  const end = archive.subarray(-22)
+  expect(end.readUInt32LE(0)).toBe(0x06054b50)
+  const count = end.readUInt16LE(10)
+  const start = end.readUInt32LE(16)
+  expect(start + end.readUInt32LE(12) + end.length).toBe(archive.length)
+  const files = new Map<string, Buffer>()
+  let entry = archive.subarray(start)
+  for (let index = 0; index < count; index++) {
+    const [signature, flags, method] = [entry.readUInt32LE(0), entry.readUInt16LE(8), entry.readUInt16LE(10)]
+    expect([signature, flags, method]).toEqual([0x02014b50, 0x800, 0])
+    const [crc, size, nameLength] = [entry.readUInt32LE(16), entry.readUInt32LE(24), entry.readUInt16LE(28)]
+    const local = archive.subarray(entry.readUInt32LE(42))
+    expect(local.readUInt32LE(0)).toBe(0x04034b50)
+    expect(local.subarray(4, 30)).toEqual(entry.subarray(6, 32))
+    const name = entry.toString('utf8', 46, 46 + nameLength)
+    expect(local.toString('utf8', 30, 30 + nameLength)).toBe(name)
+    const bytes = local.subarray(30 + nameLength, 30 + nameLength + size)
+    expect(crc32(bytes)).toBe(crc)
+    files.set(name, bytes)
+    entry = entry.subarray(46 + nameLength)
+  }
+  return files
+}
 
 /** The headers that the server sets. */
 function ownHeaders(headers: Headers): Record<string, string> {

@@ -12,6 +12,12 @@ const challengeExpected =
 const nameExpected =
   '"name" of discovery() must be the labels of a domain in reverse order, a slash and a name, such as "com.example/weather", with at most 200 characters, not '
 
+const skillIn = (folder: string) => ({
+  folder,
+  frontmatter: { name: folder.split('/').at(-1) ?? '', description: 'A' },
+  files: [{ path: 'SKILL.md', digest: `sha256:${'0'.repeat(64)}`, size: 0, text: '' }],
+})
+
 const wrong: [options: unknown, message: string][] = [
   [[], 'discovery() takes an object with name, description,'],
   [{ names: 'a' }, 'discovery() does not take "names"'],
@@ -54,6 +60,15 @@ const wrong: [options: unknown, message: string][] = [
   [{ openAiChallenge: 'ü' }, challengeExpected],
   [{ openAiChallenge: 'a'.repeat(513) }, challengeExpected],
   [{ openAiChallenge: 1 }, challengeExpected],
+  [
+    { skills: null },
+    'discovery() takes the list of skills that "npx edgemcp skills <folder> --out <file.ts>" generates',
+  ],
+  [{ skills: [skillIn('A')] }, 'The name of the skill "A" must have 1 to 64 lower-case letters'],
+  [
+    { skills: [skillIn('one/a'), skillIn('two/a')] },
+    'Two skills of discovery() have the name "a": rename one, or publish one of them',
+  ],
 ]
 
 describe('discovery()', () => {

@@ -1,7 +1,7 @@
 /** Sends requests to a host name of the test server, as `fetch` cannot: `.localhost` does not resolve everywhere. */
 import { request } from 'node:http'
 
-export type Received = { status: number; headers: Headers; text: string }
+export type Received = { status: number; headers: Headers; text: string; bytes: Buffer }
 
 /** @param host a label before `.localhost` */
 export function send(
@@ -27,7 +27,8 @@ export function send(
       const pairs = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
         values.map((value): [string, string] => [name, value]),
       )
-      resolve({ status, headers: new Headers(pairs), text: Buffer.concat(parts).toString() })
+      const bytes = Buffer.concat(parts)
+      resolve({ status, headers: new Headers(pairs), text: bytes.toString(), bytes })
     })
   })
     .on('error', reject)

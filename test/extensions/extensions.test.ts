@@ -255,7 +255,7 @@ describe('skills', () => {
     expect(newServer().use(skills([])).declarations.extensions).toBeUndefined()
   })
 
-  const generate = 'skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" generates'
+  const generate = 'skills() takes the list of skills that "npx edgemcp skills <folder> --out <file.ts>" generates'
   const contents = (path: string) =>
     `The file "${path}" of the skill "a" must have its size in bytes, its digest ("sha256:" and 64 hexadecimal digits), and text or base64: let "npx edgemcp skills" write them`
   const many = Array.from({ length: 511 }, (_, index) => file(`${index}.md`))

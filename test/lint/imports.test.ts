@@ -85,6 +85,7 @@ const accepted: [path: string, code: string][] = [
   ['worker/declarations/b.ts', `import { a } from '../protocol/a.ts'; a()`],
   ['worker/engine/methods/b.ts', `import { a } from '../../declarations/a.ts'; import { b } from '../b.ts'; a(b)`],
   ['worker/plugins/a/b.ts', `import { a } from '../../engine/a.ts'; import { b } from './deep/b.ts'; a(b)`],
+  ['worker/plugins/discovery/b.ts', `import { a } from '../skills/a.ts'; a()`],
   ['worker/plugins/a/b.ts', `import type { A } from '../../../durable-objects/session/rpc.ts'; export type B = A`],
   ['worker/plugins/a/deep/b.ts', `import { a } from '../../../protocol/a.ts'; import { b } from '../b.ts'; a(b)`],
   ['worker/testing/b.ts', `import { a } from '../client/a.ts'; a()`],

@@ -6,6 +6,8 @@ import { combine } from 'edgemcp/compose'
 import { discovery } from 'edgemcp/discovery'
 import { extension } from 'edgemcp/extensions'
 import { page } from 'edgemcp/page'
+import { type Skill, skills } from 'edgemcp/skills'
+import { kitchen } from '../../extensions/generated/kitchen.ts'
 
 const secrets: Readonly<Record<string, unknown>> = { ...env }
 const textOf = (name: string) => (typeof secrets[name] === 'string' ? secrets[name] : undefined)
@@ -29,6 +31,12 @@ const hostile = createServer({
   description: '</script>"\n☔',
 })
 
+const privateSkill: Skill = {
+  folder: 'private-skill',
+  frontmatter: { name: 'private-skill', description: 'Private skill' },
+  files: [{ path: 'SKILL.md', digest: `sha256:${'0'.repeat(64)}`, size: 7, text: 'Private' }],
+}
+
 /** Everything of it needs a token. */
 const vault = createServer({
   name: 'vault',
@@ -38,9 +46,11 @@ const vault = createServer({
 }).use(extension('com.example/private', { settings: { member: 'private' } }))
 vault.tool('private_tool', { description: 'Private tool' }, () => 'private')
 vault.prompt('private_prompt', { description: 'Private prompt' }, () => 'private')
+vault.use(skills([privateSkill], { scopes: ['vault'] }))
 vault.resource('private://resource', { description: 'Private resource' }, () => 'private')
 
 const cook = createServer({ name: 'cook', version: '1.0.0', description: 'Cooks' })
+cook.use(skills([...kitchen, privateSkill]))
 cook.resource('recipe://tea', { description: 'Tea' }, () => 'Boil water')
 const lockedCook = createServer({ name: 'locked', version: '1.0.0' })
 const fixed = createServer({ name: 'com.example/notes', version: '1.0.0' })
@@ -62,7 +72,7 @@ const workers = {
   }),
   hostile: serve(hostile, { plugins: [page(), discovery({ name: 'com.example/hostile' })] }),
   vault: serve(vault, { auth, plugins: [page(), discovery({ name: 'com.example/vault' })] }),
-  cook: serve(cook, { plugins: [page(), discovery({ name: 'com.example/cook' })] }),
+  cook: serve(cook, { plugins: [page(), discovery({ name: 'com.example/cook', skills: kitchen })] }),
   locked: serve(lockedCook, {
     auth: bearer({ issuer: 'https://auth.example.com', allowAnonymous: true }),
     plugins: [discovery({ name: 'com.example/locked' })],
@@ -87,7 +97,7 @@ const workers = {
     tenants: tenants('{tenant}.tenant.localhost', (tenant) =>
       tenant === 'acme' ? { auth, allowMissingClaim: true } : undefined,
     ),
-    plugins: [discovery({ name: 'com.example/cook' })],
+    plugins: [discovery({ name: 'com.example/cook', skills: kitchen })],
   }),
 }
 

@@ -1,11 +1,21 @@
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 
+/** The type depends on the library of types: that of Workers does not exclude shared memory. */
+export type Bytes = ReturnType<typeof utf8>
+
 /** A document that everyone may read. */
 export type PublicDocument = {
   /** Media type, with its parameters. */
   readonly type: string
-  readonly body: string
+  readonly bytes: Bytes
+  /** SHA-256 of the bytes. */
+  readonly digest: Uint8Array
+}
+
+export async function publicDocument(type: string, body: string | Bytes): Promise<PublicDocument> {
+  const bytes = typeof body === 'string' ? utf8(body) : body
+  return { type, bytes, digest: new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)) }
 }
 
 /** Headers that let pages of every origin read a document, and its `ETag` and `Link`. */
@@ -29,13 +39,11 @@ export const preflight = (): Response =>
  * @param more headers
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-13.1.2
  */
-export async function documentResponse(
+export function documentResponse(
   { method, headers: requestHeaders }: Request,
-  { type, body }: PublicDocument,
+  { type, bytes, digest }: PublicDocument,
   more: Readonly<Record<string, string>>,
-): Promise<Response> {
-  const bytes = utf8(body)
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+): Response {
   const tag = `"${encodeBase64(digest, { alphabet: 'base64url', omitPadding: true })}"`
   const headers = { ...open, ...more, ETag: tag }
   if (hasTag(requestHeaders.get('If-None-Match'), tag)) return new Response(null, { status: 304, headers })

@@ -4,6 +4,7 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Skill } from '../skills/skill.ts'
 
 /** Names the repository with the source of the server, as the MCP Registry does. */
 export type Repository = {
@@ -40,6 +41,11 @@ export type DiscoveryOptions = {
   origin?: string
   /** Other endpoints of the origin that have `discovery()`, for the catalogs. Default: none. */
   otherEndpoints?: readonly OtherEndpoint[]
+  /**
+   * Skills that everyone may read, as the list that `npx edgemcp skills` writes: an index at `/.well-known/agent-skills/index.json`, and a
+   * file for each skill. The scopes of `skills()` do not protect what is in this list. Default: the paths answer with 404.
+   */
+  skills?: readonly Skill[]
   /** How long clients and caches may use a document without asking again. Default: `1h`. */
   maxAge?: Duration
   /**
@@ -95,6 +101,8 @@ const kinds: KindsOf<DiscoveryOptions> = {
       path: kind.required(kind.path),
     } satisfies KindsOf<OtherEndpoint>,
   ],
+  // Checked apart, as skills() does.
+  skills: kind.anything,
   maxAge: kind.duration,
   // Checked apart, without repeating them.
   registryAuth: [() => true, ''],

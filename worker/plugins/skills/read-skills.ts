@@ -19,7 +19,7 @@ export function readSkills(owner: string, list: readonly Skill[]): Skill[] {
     Array.isArray(value.files) &&
     value.files.every((file: Partial<SkillFile> | null) => isText(file?.path))
   if (!Array.isArray(list) || !list.every(isSkill)) {
-    throw new Error(`${owner} takes the list that "npx edgemcp skills <folder> --out <file.ts>" generates`)
+    throw new Error(`${owner} takes the list of skills that "npx edgemcp skills <folder> --out <file.ts>" generates`)
   }
   const filesByFolder = new Map<string, SkillFile[]>()
   for (const { folder } of list) {
