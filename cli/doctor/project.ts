@@ -1,7 +1,7 @@
 /** The input of the rules. */
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import type { Implementation as ServerInformation, ToolItem } from '../../worker/protocol/types.ts'
+import type { Meta, Implementation as ServerInformation, ToolItem } from '../../worker/protocol/types.ts'
 import { isInside, readFile } from '../files.ts'
 import { packageFolder } from '../own-package.ts'
 import { lineAt, read, type Source } from './code.ts'
@@ -37,8 +37,8 @@ export type Served = {
   readonly info: Omit<ServerInformation, 'name'>
   /** The tools that a caller with all scopes gets from `tools/list`. */
   readonly tools: readonly ToolItem[]
-  /** Documents of apps, with `ui` of their `_meta`. */
-  readonly apps: readonly { readonly uri: string; readonly ui?: unknown }[]
+  /** Documents of apps. */
+  readonly apps: readonly { readonly uri: string; readonly _meta?: Meta }[]
   /** Names of extensions. */
   readonly extensions: readonly string[]
   /** Default names of the Durable Object classes of its plugins. */

@@ -27,7 +27,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 export type Prepared = {
   readonly files: readonly SubmissionFile[]
-  /** What the files of the earlier run and the server together make wrong. */
+  /** Mistakes in these files, whose paths are relative to the folder of the submission too. Default: none. */
   readonly findings?: readonly Finding[]
 }
 
@@ -36,8 +36,8 @@ export type SubmissionFile = {
   readonly file: string
   /** `undefined`: the file cannot be written before the errors are fixed. */
   readonly text: string | undefined
-  /** Keeps a file that exists as it is. */
-  readonly isKept?: boolean
+  /** Whether a file that exists may be overwritten. Default: it may, because `text` has what a user wrote. */
+  isOurs?(existing: string): boolean
 }
 
 type Problem = Pick<Finding, 'problem' | 'fix'>
@@ -72,3 +72,35 @@ export const serverRule = (
 
 /** JSON as people edit it. */
 export const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
+
+/** The start of a text that a user has to replace. */
+const gap = 'TODO: '
+
+/** Returns a text that a user has to replace. @param what to write */
+export const toFillIn = (what: string): string => gap + what
+
+export const isFilledIn = (value: unknown): value is string =>
+  typeof value === 'string' && value.trim() !== '' && !value.startsWith(gap.trim())
+
+/** Returns a finding for the texts of a file that a user has to write. */
+export function unfilled(file: string, value: object): Finding[] {
+  const names = gapsIn(value, '')
+  if (names.length === 0) return []
+  const listed = names.slice(0, 3).join(', ')
+  const others = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  return [
+    {
+      rule: 'to-fill-in',
+      level: 'hint',
+      file,
+      problem: `Only you can write ${names.length === 1 ? 'this text' : `these ${names.length} texts`}: ${listed}${others}.`,
+      fix: `Replace each text that begins with ${gap.trim()} The next run keeps what you write.`,
+    },
+  ]
+}
+
+function gapsIn(value: unknown, name: string): string[] {
+  if (typeof value === 'string') return value.startsWith(gap.trim()) ? [name] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, member]) => gapsIn(member, name === '' ? key : `${name}.${key}`))
+}

@@ -5,7 +5,7 @@
  * @see https://modelcontextprotocol.io/registry/authentication
  */
 import { type Directory, type Json, jsonText, serverRule } from './directory.ts'
-import { endpointUrl, tokenInUrl } from './rules.ts'
+import { endpointUrlOrTemplate, tokenInUrl } from './rules.ts'
 import { paths, type SubmittedServer } from './subject.ts'
 
 const schema = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
@@ -85,7 +85,7 @@ const proof = serverRule('registry-auth', 'hint', ({ registryName, page }) => {
 
 export const mcpRegistry: Directory = {
   title: 'the MCP Registry',
-  rules: [name, description, title, version, endpointUrl, tokenInUrl, icons, proof],
+  rules: [name, description, title, version, endpointUrlOrTemplate, tokenInUrl, icons, proof],
   files({ server }, read) {
     const file = 'server.json'
     const isComplete = isName(server.registryName) && server.url !== undefined

@@ -1,16 +1,84 @@
 /** Rules that several directories have. */
-import { serverRule } from './directory.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { type Rule, serverRule, toolRule } from './directory.ts'
+import type { Subject } from './subject.ts'
 
-export const endpointUrl = serverRule('endpoint-url', 'error', ({ url }) => {
-  if (url !== undefined && URL.parse(url.replaceAll(/[{}]/g, ''))?.protocol === 'https:') return undefined
+/** @see https://claude.com/docs/connectors/building/review-criteria */
+export const toolName = toolRule('tool-name', 'error', ({ name }) => {
+  if (name.length <= 64) return undefined
   return {
-    problem:
-      url === undefined
-        ? 'Nothing says at which URL clients reach the server.'
-        : `The URL ${url} does not begin with https://.`,
-    fix: "Set origin: 'https://mcp.example.com' in discovery(), add a route to the configuration, or pass --url https://mcp.example.com/mcp.",
+    problem: `The name "${name}" has ${name.length} characters: the directory takes 64.`,
+    fix: 'Rename the tool with at most 64 characters.',
   }
 })
+
+export const toolDescription = toolRule('tool-description', 'error', ({ name, description }) => {
+  if (description?.trim()) return undefined
+  return {
+    problem: `The tool "${name}" has no description: reviewers compare what it does with what it says.`,
+    fix: 'Describe what the tool does and when to use it.',
+  }
+})
+
+/** The same tool cannot only read and destroy. */
+export const contradictingHints = toolRule('contradicting-hints', 'error', ({ name, annotations }) => {
+  if (annotations?.readOnlyHint !== true || annotations.destructiveHint !== true) return undefined
+  return {
+    problem: `The tool "${name}" declares readOnlyHint: true and destructiveHint: true: it cannot do both.`,
+    fix: 'Declare what the tool does. If it reads and changes data, make two tools.',
+  }
+})
+
+/** Zero-width characters, text directions and tags, which people do not see. Flags of regions contain tags. */
+const hidden =
+  /[\u200b\u2060-\u2064\ufeff\u202a-\u202e\u2066-\u2069]|(?<!\u{1f3f4}[\u{e0000}-\u{e007f}]*)[\u{e0000}-\u{e007f}]/u
+
+export const hiddenCharacters = toolRule('hidden-characters', 'error', ({ name, title, description, inputSchema }) => {
+  const [found] = hidden.exec([name, title, description, JSON.stringify(inputSchema)].join('\n')) ?? []
+  if (found === undefined) return undefined
+  const code = found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  return {
+    problem: `The texts of the tool "${name}" contain the invisible character U+${code}: reviewers refuse hidden text.`,
+    fix: 'Type the texts again, without invisible characters.',
+  }
+})
+
+/** ChatGPT and Copilot Studio give a model 128 tools. */
+export const toolCount = {
+  name: 'tool-count',
+  check: ({ tools, locate }: Subject): Finding[] => {
+    const first = tools[128]
+    if (!first) return []
+    return [
+      {
+        rule: 'tool-count',
+        level: 'error',
+        ...locate(first.name),
+        problem: `The server has ${tools.length} tools: the model gets 128.`,
+        fix: 'Serve fewer tools: combine those that differ in one argument, or make several servers.',
+      },
+    ]
+  },
+} satisfies Rule
+
+/** @param takesTenants whether the URL may contain `{tenant}` */
+const endpointRule = (takesTenants: boolean) =>
+  serverRule('endpoint-url', 'error', ({ url }) => {
+    const fix =
+      "Set origin: 'https://mcp.example.com' in discovery(), add a route to the configuration, or pass --url https://mcp.example.com/mcp."
+    if (url === undefined) return { problem: 'Nothing says at which URL clients reach the server.', fix }
+    if (URL.parse(url.replaceAll(/[{}]/g, ''))?.protocol !== 'https:') {
+      return { problem: `The URL ${url} does not begin with https://.`, fix }
+    }
+    if (takesTenants || !url.includes('{tenant}')) return undefined
+    return {
+      problem: `The URL ${url} is different for each tenant: the directory takes one URL.`,
+      fix: 'Serve the tenants at one URL, with the tenant in the token, or pass the URL of one tenant with --url.',
+    }
+  })
+
+export const endpointUrl = endpointRule(false)
+export const endpointUrlOrTemplate = endpointRule(true)
 
 export const tokenInUrl = serverRule('token-in-url', 'error', ({ url }) => {
   const names = [...(URL.parse(url ?? '')?.searchParams.keys() ?? [])]
@@ -21,3 +89,42 @@ export const tokenInUrl = serverRule('token-in-url', 'error', ({ url }) => {
     fix: 'Authenticate users with OAuth: signIn() or bearer().',
   }
 })
+
+export const staticToken = serverRule('static-token', 'error', ({ auth }) => {
+  if (auth !== 'static') return undefined
+  return {
+    problem:
+      'Callers need a credential that is no token of OAuth, such as an API key: users of the host cannot enter one.',
+    fix: 'Authenticate users with OAuth, as in auth: signIn(…) or bearer(…). oneOf(bearer(…), apiKeys()) accepts both.',
+  }
+})
+
+/** @see https://modelcontextprotocol.io/seps/1865-mcp-apps-interactive-user-interfaces-for-mcp */
+export const appVisibility = toolRule('app-visibility', 'error', ({ name, _meta }) => {
+  const { visibility } = uiOf(_meta)
+  if (visibility === undefined) return undefined
+  const isList = Array.isArray(visibility) && visibility.length > 0
+  if (isList && visibility.every((one) => one === 'model' || one === 'app')) return undefined
+  return {
+    problem: `The tool "${name}" has the _meta.ui.visibility ${JSON.stringify(visibility)}, which hosts do not know.`,
+    fix: "Write ['model'], ['app'] for a tool that only the app calls, or ['model', 'app'], as in _meta: chart.toolMeta(['app']).",
+  }
+})
+
+export const appDocument = toolRule('app-document', 'error', ({ name, _meta }, { server }) => {
+  const { resourceUri: uri } = uiOf(_meta)
+  if (!server || typeof uri !== 'string' || server.apps.some((app) => app.uri === uri)) return undefined
+  // A template may have it.
+  if (server.entries.some((entry) => entry.kind === 'resource' && /^ui:.*\{/.test(entry.name))) return undefined
+  return {
+    problem: `The tool "${name}" shows its results in ${uri}, which the server does not have.`,
+    fix: `Register the app, as in const chart = app('${uri}', { description, html }) and server.use(chart).`,
+  }
+})
+
+type Ui = { readonly visibility?: unknown; readonly resourceUri?: unknown }
+
+function uiOf(_meta: { readonly ui?: unknown } | undefined): Ui {
+  const ui = _meta?.ui
+  return typeof ui === 'object' && ui !== null ? ui : {}
+}

@@ -1,6 +1,6 @@
 /** `edgemcp submit`: checks a server with the rules of a directory, and writes the files that the directory takes. */
 import { existsSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { projectFolder } from '../doctor/doctor.ts'
 import { findingsOf, readProject } from '../doctor/examine.ts'
@@ -8,7 +8,10 @@ import { errorsFirst, type Finding, formatFindings, isGood } from '../doctor/fin
 import { servedIn } from '../doctor/project.ts'
 import { type Wrangler, wranglerOf } from '../doctor/wrangler.ts'
 import { readFile, writeFile } from '../files.ts'
+import { anthropic } from './anthropic.ts'
 import type { Directory, Json, SubmissionFile } from './directory.ts'
+import { microsoft } from './microsoft.ts'
+import { openAi } from './openai.ts'
 import { mcpRegistry } from './registry.ts'
 import { pagesFor, type Said, type Subject, subjectOf, subjectOfList } from './subject.ts'
 
@@ -19,7 +22,12 @@ export type SubmitOptions = Said & {
   readonly tools?: string | undefined
 }
 
-export const directories: ReadonlyMap<string, Directory> = new Map([['registry', mcpRegistry]])
+export const directories: ReadonlyMap<string, Directory> = new Map([
+  ['anthropic', anthropic],
+  ['openai', openAi],
+  ['registry', mcpRegistry],
+  ['microsoft', microsoft],
+])
 
 export type Submission = { readonly findings: readonly Finding[]; readonly files: readonly WrittenFile[] }
 
@@ -68,10 +76,14 @@ export async function submitProject(
     return { findings: findingsOf(project).filter(({ level }) => level === 'error'), files: [] }
   }
   const subject = subjectOf(project, said)
-  const target = out ?? join(folder, 'submission', name)
+  const target = out === undefined ? join(folder, 'submission', name) : resolve(out)
+  const within = relative(folder, target)
   const prepared = directory.files(subject, (file) => readObject(join(target, file)))
   return {
-    findings: [...lint(directory, subject), ...(prepared.findings ?? [])].sort(errorsFirst),
+    findings: [
+      ...lint(directory, subject),
+      ...(prepared.findings ?? []).map((one) => ({ ...one, file: join(within, one.file) })),
+    ].sort(errorsFirst),
     files: prepared.files.map((file) => write(target, file)),
   }
 }
@@ -93,13 +105,13 @@ function readObject(path: string): Json | undefined {
   throw new CliError(`${relative('.', path)} is not a JSON object: correct it, or remove it.`)
 }
 
-function write(target: string, { file, text, isKept }: SubmissionFile): WrittenFile {
+function write(target: string, { file, text, isOurs }: SubmissionFile): WrittenFile {
   const path = join(target, file)
   const named = (status: WrittenFile['status']) => ({ file: relative('.', path), status })
   if (text === undefined) return named('not written')
   const existing = existsSync(path) ? readFile(path).toString() : undefined
   if (existing === text) return named('unchanged')
-  if (existing !== undefined && isKept) return named('kept')
+  if (existing !== undefined && isOurs?.(existing) === false) return named('kept')
   writeFile(path, text)
   return named('written')
 }

@@ -91,7 +91,8 @@ const paths = Object.fromEntries(
     'tasks',
   ].map((entry) => [`edgemcp/${entry}`, [join(root, `worker/plugins/${entry}/index.ts`)]]),
 )
-const settings = { compilerOptions: { paths: { edgemcp: [join(root, 'worker/index.ts')], ...paths } } }
+const jsonSchema = { 'edgemcp/json-schema': [join(root, 'worker/declarations/json-schema/index.ts')] }
+const settings = { compilerOptions: { paths: { edgemcp: [join(root, 'worker/index.ts')], ...jsonSchema, ...paths } } }
 
 /** @returns the folder, which goes when it is disposed of */
 export function write(files: Files): { folder: string } & Disposable {

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Finding } from '../../cli/doctor/finding.ts'
 import { type Wrangler, wranglerOf } from '../../cli/doctor/wrangler.ts'
-import { type SubmitOptions, submitProject } from '../../cli/submit/submit.ts'
+import { directories, type SubmitOptions, submitProject } from '../../cli/submit/submit.ts'
 import { type Files, write } from './good-project.ts'
 import { quickBundle } from './quick-bundle.ts'
 import { quickRun } from './quick-run.ts'
@@ -206,6 +207,510 @@ export default serve(createServer({ name: 'weather', version: '1.2.0', descripti
         variables: { tenant: { description: 'Name of your organization', isRequired: true } },
       },
     ])
+    // Other directories take one URL.
+    const { findings } = await submitted('microsoft', files)
+    expect(findings.find(({ rule }) => rule === 'endpoint-url')).toMatchObject({
+      problem: text('is different for each tenant'),
+      fix: text('the URL of one tenant with --url'),
+    })
+  })
+})
+
+/** A server that every directory takes, with an app and a skill. */
+const goodCode = `import { createServer, serve } from 'edgemcp'
+import { app } from 'edgemcp/apps'
+import { bearer } from 'edgemcp/auth'
+import { discovery } from 'edgemcp/discovery'
+import { skills } from 'edgemcp/skills'
+import * as z from 'zod'
+const server = createServer({ name: 'weather', version: '1.2.0', title: 'Weather', description: 'Forecasts for every town' })
+const chart = app('ui://chart', {
+  description: 'Draws a forecast', html: '<p>', csp: { connectDomains: ['https://api.example.com'] }, domain: 'https://app.example.com',
+})
+server.use(chart)
+server.use(skills([{ folder: 'packing', frontmatter: { name: 'packing', description: 'Packs a bag' }, files: [{ path: 'SKILL.md', digest: 'sha256:0', size: 1, text: '#' }] }]))
+server.tool(
+  'get_forecast',
+  {
+    title: 'Get a forecast',
+    description: 'Returns the forecast of a town, in metric or imperial units',
+    inputSchema: z.object({ town: z.string().describe('Name'), units: z.enum(['metric', 'imperial']).optional(), days: z.int().min(1).max(7) }),
+    outputSchema: z.object({ text: z.string() }),
+    annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+    _meta: chart.toolMeta(['model', 'app']),
+    scopes: [],
+  },
+  () => ({ text: 'sunny' }),
+)
+server.tool(
+  'delete_town',
+  {
+    title: 'Delete a town',
+    description: 'Removes a town from the list of the user',
+    inputSchema: z.object({ town: z.string() }),
+    outputSchema: z.object({ deleted: z.boolean() }),
+    annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: false },
+    scopes: [],
+  },
+  () => ({ deleted: true }),
+)
+export default serve(server, {
+  auth: bearer({ issuer: 'https://auth.example.com' }),
+  plugins: [discovery({ name: 'com.example.mcp/weather', origin: 'https://mcp.example.com', openAiChallenge: 'token' })],
+})
+`
+const good = project(goodCode)
+
+/** Mistakes of tools, of apps, of skills and of the sign-in. */
+const badCode = `import { apiKeys } from 'edgemcp/api-keys'
+import { createServer, serve } from 'edgemcp'
+const server = createServer({ name: 'weather', version: '1.2.0', description: 'd'.repeat(4001) })
+const text = () => 'sunny'
+const annotations = { readOnlyHint: true }
+const page = () => '<p>'
+server.tool('${'n'.repeat(65)}', { title: 'Long', description: 'Returns a forecast', annotations }, text)
+server.tool('town.list', { title: 'List', description: 'Lists towns', annotations }, text)
+server.tool('no_title', { description: 'Returns a forecast', annotations }, text)
+server.tool('no_description', { title: 'None', description: ' ', annotations }, text)
+server.tool('no_hints', { title: 'Get', description: 'Returns a forecast' }, text)
+server.tool('add_town', { title: 'Add', description: 'Adds a town', annotations: { readOnlyHint: false, destructiveHint: false } }, text)
+server.tool('both', { title: 'Both', description: 'Reads and deletes', annotations: { readOnlyHint: true, destructiveHint: true } }, text)
+server.tool('api_request', { title: 'Any', description: 'Calls the weather API', annotations: { destructiveHint: true }, inputSchema: methods() }, text)
+server.tool('after', { title: 'After', description: 'Call add_town first. It never reads both.', annotations }, text)
+server.tool('steers', { title: 'Steers', description: 'Returns a forecast. Never use other tools for this.', annotations }, text)
+server.tool('hides', { title: 'Hides', description: 'Returns a\\u200b forecast', annotations }, text)
+server.tool('app_unknown', { title: 'Unseen', description: 'Draws', annotations, _meta: { ui: { resourceUri: 'ui://unknown' } } }, text)
+server.tool('app_hidden', { title: 'Hidden', description: 'Draws', annotations, _meta: { ui: { visibility: ['user'] } } }, text)
+server.resource('ui://open', { description: 'Open' }, page)
+server.resource('ui://wide', { description: 'Wide', _meta: { ui: { csp: { connectDomains: ['https://*.example.com'] } } } }, page)
+server.resource('skill://packing/SKILL.md', { description: 'Packs' }, () => '#')
+const worker = serve(server, { auth: apiKeys() })
+export default worker
+export const { McpApiKeys } = worker
+import * as z from 'zod'
+function methods() { return z.object({ path: z.string(), request: z.object({ method: z.enum(['GET', 'DELETE']) }) }) }
+`
+const bad = project(badCode, '[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpApiKeys"]\n')
+
+/** The findings with the rule, the level and the tool or the start of the line; texts are in `fixes`. */
+const shortly = (findings: readonly Finding[], files: Files) =>
+  findings.map((one) => [
+    one.rule,
+    one.level,
+    (/\((['"][^'"]*['"])/.exec(asFound(one, files)[2])?.[1] ?? asFound(one, files)[2]).slice(0, 30),
+  ])
+
+describe('edgemcp submit anthropic', () => {
+  test('writes the texts of the form for a server without mistakes', async () => {
+    const { findings, statuses, texts } = await submitted('anthropic', good)
+    expect(findings).toEqual([])
+    expect(statuses).toEqual({ 'tools.md': 'written' })
+    expect(texts['tools.md']).toContain(`# Weather
+
+Forecasts for every town
+
+- URL: https://mcp.example.com/mcp
+- Transport: Streamable HTTP
+- Authentication: OAuth
+
+| tool | title | annotations | description |
+|---|---|---|---|
+| \`get_forecast\` | Get a forecast | read-only | Returns the forecast of a town, in metric or imperial units |
+| \`delete_town\` | Delete a town | destructive | Removes a town from the list of the user |
+`)
+  })
+
+  test('finds each mistake, with its place and its fix, and nothing else', async () => {
+    const { findings } = await submitted('anthropic', bad, { url: 'https://mcp.example.com/mcp?token=1' })
+    expect(shortly(findings, bad)).toEqual([
+      ['tool-name', 'error', `'${'n'.repeat(29)}`],
+      ['tool-title', 'error', "'no_title'"],
+      ['tool-description', 'error', "'no_description'"],
+      ['tool-hints', 'error', "'no_hints'"],
+      ['contradicting-hints', 'error', "'both'"],
+      ['read-and-write', 'error', "'api_request'"],
+      ['hidden-characters', 'error', "'hides'"],
+      ['app-visibility', 'error', "'app_hidden'"],
+      ['app-document', 'error', "'app_unknown'"],
+      ['static-token', 'error', 'const worker = serve(server, {'],
+      ['token-in-url', 'error', 'const worker = serve(server, {'],
+      ['write-hint', 'hint', "'add_town'"],
+      ['names-other-tools', 'hint', "'after'"],
+      ['steers-model', 'hint', "'steers'"],
+    ])
+    expect(fixes(findings)).toEqual({
+      'tool-name': text('at most 64 characters'),
+      'tool-title': text("title: 'Find products'"),
+      'tool-description': text('what the tool does and when'),
+      'tool-hints': text('annotations: { readOnlyHint: true }'),
+      'contradicting-hints': text('make two tools'),
+      'read-and-write': text('a tool that reads, and one for each kind of change'),
+      'hidden-characters': text('without invisible characters'),
+      'app-visibility': text("chart.toolMeta(['app'])"),
+      'app-document': text("app('ui://unknown'"),
+      'static-token': text('signIn(…) or bearer(…)'),
+      'token-in-url': text('OAuth'),
+      'write-hint': text('destructiveHint: true'),
+      'names-other-tools': text('instructions of createServer()'),
+      'steers-model': text('what the tool does and when'),
+    })
+    expect(findings.find(({ rule }) => rule === 'read-and-write')?.problem).toContain('"request.method"')
+    expect(findings.find(({ rule }) => rule === 'names-other-tools')?.problem).toContain('other tools: add_town.')
+    expect(findings.find(({ rule }) => rule === 'hidden-characters')?.problem).toContain('U+200B')
+  })
+
+  test('keeps a tools.md that a user has written, and replaces its own', async () => {
+    const own = { 'submission/anthropic/tools.md': '# By hand' }
+    expect((await submitted('anthropic', good, {}, own)).statuses).toEqual({ 'tools.md': 'kept' })
+    const old = {
+      'submission/anthropic/tools.md':
+        '<!-- Generated by `npx edgemcp submit anthropic`: do not edit this file, run the command again. -->\n',
+    }
+    expect((await submitted('anthropic', good, {}, old)).statuses).toEqual({ 'tools.md': 'written' })
+  })
+})
+
+const fixes = (findings: readonly Finding[]) => Object.fromEntries(findings.map(({ rule, fix }) => [rule, fix]))
+
+/** Replaces what `submit openai` leaves to the user. */
+const filledIn = (value: unknown, name = ''): unknown =>
+  typeof value === 'string' && value.startsWith('TODO:')
+    ? name === 'category'
+      ? 'LIFESTYLE'
+      : `By hand`
+    : Array.isArray(value)
+      ? value.map((one) => filledIn(one))
+      : typeof value === 'object' && value !== null
+        ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, filledIn(one, key)]))
+        : value
+
+const submissionPath = 'submission/openai/chatgpt-app-submission.json'
+
+describe('edgemcp submit openai', () => {
+  test('writes the submission, and reports what only the developer can write', async () => {
+    const { findings, statuses, texts } = await submitted('openai', good)
+    expect(findings).toEqual([
+      {
+        rule: 'to-fill-in',
+        level: 'hint',
+        file: submissionPath,
+        problem: text(
+          'Only you can write these 30 texts: app_info.subtitle, app_info.category, tools.get_forecast.justifications.read_only_justification and 27 more.',
+        ),
+        fix: text('The next run keeps what you write'),
+      },
+    ])
+    expect(statuses).toEqual({ 'chatgpt-app-submission.json': 'written', 'tools.json': 'written' })
+    const submission = json(texts['chatgpt-app-submission.json'])
+    expect(submission).toMatchObject({
+      $schema: 'https://developers.openai.com/plugins/schemas/chatgpt-app-submission.v1.json',
+      schema_version: 1,
+      app_info: {
+        display_name: 'Weather',
+        description: 'Forecasts for every town',
+        subtitle: text('TODO: '),
+        category: text('TODO: '),
+      },
+      tools: {
+        get_forecast: {
+          annotations: { readOnlyHint: true, openWorldHint: false, destructiveHint: false },
+          justifications: {
+            read_only_justification: 'TODO: readOnlyHint is true. Say what the tool reads or computes.',
+            open_world_justification: 'Only reads: changes nothing that is public, and nothing in other systems.',
+            destructive_justification: 'Only reads: deletes, overwrites and sends nothing.',
+          },
+        },
+        delete_town: {
+          annotations: { readOnlyHint: false, openWorldHint: false, destructiveHint: true },
+          justifications: {
+            read_only_justification: text('TODO: readOnlyHint is false.'),
+            open_world_justification: text('TODO: openWorldHint is false.'),
+            destructive_justification: text('TODO: destructiveHint is true.'),
+          },
+        },
+      },
+    })
+    expect(submission.test_cases.map((one: { tools_triggered: string }) => one.tools_triggered)).toEqual([
+      'get_forecast',
+      'delete_town',
+      'get_forecast',
+      'delete_town',
+      'get_forecast',
+    ])
+    expect(submission.negative_test_cases).toHaveLength(3)
+    expect(json(texts['tools.json']).tools.map(({ name }: { name: string }) => name)).toEqual([
+      'get_forecast',
+      'delete_town',
+    ])
+  })
+
+  test('keeps what a user has written, has no finding then, and asks again when a hint has changed', async () => {
+    const first = await submitted('openai', good)
+    const written = filledIn(json(first.texts['chatgpt-app-submission.json']))
+    const before = {
+      [submissionPath]: `${JSON.stringify(written, null, 2)}\n`,
+      'submission/openai/tools.json': first.texts['tools.json'] ?? '',
+    }
+    const second = await submitted('openai', good, {}, before)
+    expect(second.findings).toEqual([])
+    expect(second.statuses).toEqual({ 'chatgpt-app-submission.json': 'unchanged', 'tools.json': 'unchanged' })
+    const changed = project(
+      goodCode.replace('destructiveHint: true, openWorldHint: false', 'destructiveHint: true, openWorldHint: true'),
+    )
+    const third = await submitted('openai', changed, {}, before)
+    expect(third.findings.map(({ rule, problem }) => [rule, problem])).toEqual([
+      ['snapshot', text('delete_town has another annotations. ChatGPT keeps the tools that it has reviewed')],
+      ['to-fill-in', text('this text: tools.delete_town.justifications.open_world_justification.')],
+    ])
+    expect(json(third.texts['chatgpt-app-submission.json']).tools.delete_town).toMatchObject({
+      annotations: { openWorldHint: true },
+      justifications: {
+        read_only_justification: 'By hand',
+        open_world_justification: 'TODO: openWorldHint is true now. Before, you wrote: By hand',
+      },
+    })
+  })
+
+  test('reports what changed since the last submission, until its copy is deleted', async () => {
+    const { texts } = await submitted('openai', good)
+    const renamed = project(
+      goodCode.replace("'get_forecast'", "'forecast'").replace('Removes a town', 'Deletes a town'),
+    )
+    const { findings, statuses } = await submitted(
+      'openai',
+      renamed,
+      {},
+      { 'submission/openai/tools.json': texts['tools.json'] ?? '' },
+    )
+    expect(findings[0]).toMatchObject({
+      rule: 'snapshot',
+      level: 'hint',
+      file: 'submission/openai/tools.json',
+      problem: text('forecast is new; get_forecast is gone; delete_town has another description.'),
+      fix: text('delete this file and run the command again'),
+    })
+    expect(statuses).toMatchObject({ 'tools.json': 'kept' })
+  })
+
+  test('finds each mistake, with its place and its fix, and nothing else', async () => {
+    const before = {
+      [submissionPath]: JSON.stringify({
+        app_info: { subtitle: 's'.repeat(31), category: 'WEATHER' },
+        test_cases: [{ tools_triggered: 'both, gone' }],
+        negative_test_cases: [],
+      }),
+    }
+    const { findings } = await submitted('openai', bad, { url: 'https://mcp.example.com/mcp?token=1' }, before)
+    const tool = (name: string) => `'${name}'`
+    const served = 'const worker = serve(server, {'
+    const [three, output, others] = [
+      findings.filter(({ rule }) => rule === 'three-hints'),
+      findings.filter(({ rule }) => rule === 'output-schema'),
+      findings.filter(({ rule }) => rule !== 'three-hints' && rule !== 'output-schema'),
+    ]
+    expect(three).toHaveLength(13)
+    expect(three[0]?.problem).toContain('does not declare openWorldHint and destructiveHint')
+    expect(output).toHaveLength(13)
+    expect(shortly(others, bad)).toEqual([
+      ['tool-name', 'error', `'${'n'.repeat(29)}`],
+      ['tool-characters', 'error', tool('town.list')],
+      ['tool-description', 'error', tool('no_description')],
+      ['contradicting-hints', 'error', tool('both')],
+      ['hidden-characters', 'error', tool('hides')],
+      ['app-visibility', 'error', tool('app_hidden')],
+      ['app-document', 'error', tool('app_unknown')],
+      ['app-csp', 'error', served],
+      ['static-token', 'error', served],
+      ['token-in-url', 'error', served],
+      ['app-info', 'error', ''],
+      ['app-info', 'error', ''],
+      ['app-info', 'error', ''],
+      ['test-cases', 'error', ''],
+      ['test-cases', 'error', ''],
+      ['app-csp-wildcard', 'hint', served],
+      ['app-domain', 'hint', served],
+      ['skills-listed', 'hint', served],
+      ['openai-challenge', 'hint', served],
+      ['to-fill-in', 'hint', ''],
+    ])
+    expect(others.filter(({ rule }) => /app-info|test-cases/.test(rule)).map(({ problem }) => problem)).toEqual([
+      text('subtitle has 31 characters: the form takes 30'),
+      text('description has 4001 characters: the form takes 4,000'),
+      text('no category "WEATHER"'),
+      text('the tool "gone", which the server does not have'),
+      text('There are 1 tests, and 0'),
+    ])
+    expect(fixes(findings)).toMatchObject({
+      'three-hints': text('Declare each as true or false'),
+      'output-schema': text('Declare outputSchema'),
+      'tool-characters': text('letters, digits, "_" and "-"'),
+      'app-csp': text('csp: { connectDomains: [], resourceDomains: [] }'),
+      'app-csp-wildcard': text('each origin'),
+      'app-domain': text("domain: 'https://app.example.com'"),
+      'skills-listed': text('skills(mySkills)'),
+      'openai-challenge': text('openAiChallenge: env.OPENAI_CHALLENGE'),
+      'app-info': text('Write one of BUSINESS'),
+      'test-cases': text('test_cases and negative_test_cases'),
+    })
+  })
+})
+
+describe('edgemcp submit microsoft', () => {
+  test('writes the manifest, keeps the id of the credential, and has no finding then', async () => {
+    const { findings, texts } = await submitted('microsoft', good)
+    expect(findings).toMatchObject([{ rule: 'to-fill-in', level: 'hint', file: 'submission/microsoft/ai-plugin.json' }])
+    const manifest = json(texts['ai-plugin.json'])
+    expect(manifest).toEqual({
+      schema_version: 'v2.4',
+      name_for_human: 'Weather',
+      namespace: 'weather',
+      description_for_human: 'Forecasts for every town',
+      functions: [],
+      runtimes: [
+        {
+          run_for_functions: ['*'],
+          type: 'RemoteMCPServer',
+          auth: { type: 'OAuthPluginVault', reference_id: 'TODO: the id of the registered credential' },
+          spec: { url: 'https://mcp.example.com/mcp' },
+        },
+      ],
+    })
+    manifest.name_for_human = 'By hand'
+    manifest.runtimes[0].auth.reference_id = 'abc'
+    const before = { 'submission/microsoft/ai-plugin.json': JSON.stringify(manifest) }
+    const second = await submitted('microsoft', good, {}, before)
+    expect(second.findings).toEqual([])
+    expect(json(second.texts['ai-plugin.json'])).toEqual(manifest)
+  })
+
+  test('finds each mistake, with its place and its fix, and nothing else', async () => {
+    const files = project(`import { createServer, serve } from 'edgemcp'
+import { jsonSchema } from 'edgemcp/json-schema'
+import * as z from 'zod'
+const server = createServer({ name: 'weather', version: '1.2.0', title: 'Weather of all the towns', jsonSchema })
+const text = () => 'sunny'
+const town = z.object({ name: z.string() }).meta({ id: 'Town' })
+server.tool('refers', { description: 'Compares towns', inputSchema: z.object({ from: town, to: town }) }, text)
+server.tool('positive', { description: 'Returns days', inputSchema: z.object({ range: z.object({ days: z.int().positive() }) }) }, text)
+server.tool('above', { description: 'Returns days', inputSchema: z.object({ degrees: z.number().gt(3) }) }, text)
+server.tool('types', { description: 'Returns days', inputSchema: { type: 'object', properties: { town: { type: ['string', 'null'] } } } }, text)
+server.tool('choice', { description: 'Returns days', inputSchema: z.object({ unit: z.enum(['metric', 'imperial']).describe('metric, or not') }) }, text)
+server.tool('long', { description: 'd'.repeat(1025) }, text)
+server.tool('long_argument', { description: 'Returns days', inputSchema: z.object({ town: z.string().describe('d'.repeat(1025)) }) }, text)
+server.tool('fine', { description: 'Returns days', inputSchema: { type: 'object', properties: { $ref: { type: 'string', default: { $ref: 'x' } } } } }, text)
+export default serve(server)
+`)
+    const { findings, statuses } = await submitted('microsoft', files, { url: 'https://mcp.example.com/mcp' })
+    expect(shortly(findings, files)).toEqual([
+      ['schema-ref', 'error', "'refers'"],
+      ['schema-exclusive-minimum', 'error', "'positive'"],
+      ['schema-exclusive-minimum', 'error', "'above'"],
+      ['schema-type-list', 'error', "'types'"],
+      ['description-length', 'error', "'long'"],
+      ['description-length', 'error', "'long_argument'"],
+      ['schema-enum', 'hint', "'choice'"],
+      ['to-fill-in', 'hint', ''],
+      ['manifest-text', 'hint', ''],
+    ])
+    expect(findings.map(({ fix }) => fix)).toEqual([
+      text('without .meta({ id })'),
+      text('minimum: 1, in zod .min(1) instead of .positive()'),
+      text('in zod .min(…) instead of .positive() or .gt(3)'),
+      text('make the argument optional'),
+      text('Shorten it to 1,024 characters'),
+      text('Shorten it to 1,024 characters'),
+      text('Name the values in the description'),
+      text('TODO:'),
+      text('Shorten it in this file'),
+    ])
+    expect(findings[1]?.problem).toContain('"range.days" of the tool "positive" has exclusiveMinimum: 0')
+    expect(statuses).toEqual({ 'ai-plugin.json': 'written' })
+    expect((await submitted('microsoft', files)).findings.map(({ rule }) => rule)).toContain('endpoint-url')
+    expect((await submitted('microsoft', files)).statuses).toEqual({ 'ai-plugin.json': 'not written' })
+  })
+})
+
+test('every rule of every directory is broken in a test of this file', () => {
+  const source = readFileSync(import.meta.filename, 'utf8')
+  const rules = [...directories.values()].flatMap((directory) => directory.rules.map(({ name }) => name))
+  expect(
+    rules.filter((name) => !new RegExp(`['"]${name}['"],? `).test(source) && !source.includes(`'${name}'`)),
+  ).toEqual([])
+})
+
+describe('edgemcp submit with --tools', () => {
+  const check = (directory: string, tools: object) => {
+    const folder = mkdtempSync(join(tmpdir(), 'edgemcp-tools-'))
+    const file = join(folder, 'tools.json')
+    writeFileSync(file, JSON.stringify(tools, null, 2))
+    return runHere(['submit', directory, '--tools', file, '--json'], folder).finally(() =>
+      rmSync(folder, { recursive: true }),
+    )
+  }
+
+  test('checks a list of tools, with the lines of the file, and writes nothing', async () => {
+    const { code, stdout } = await check('anthropic', {
+      tools: [
+        { name: 'a', title: 'A', description: 'Reads', annotations: { readOnlyHint: true } },
+        { name: 'b', description: 'Reads' },
+      ],
+    })
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({
+      findings: [
+        { rule: 'tool-title', line: 12 },
+        { rule: 'tool-hints', line: 12 },
+      ],
+      files: [],
+    })
+  })
+
+  test.each(['openai', 'microsoft'])('reports more than 128 tools to %s', async (directory) => {
+    const annotations = { readOnlyHint: true, openWorldHint: false, destructiveHint: false }
+    const tools = Array.from({ length: 129 }, (_, index) => ({
+      name: `tool_${index}`,
+      description: 'Reads',
+      annotations,
+      outputSchema: { type: 'object' },
+    }))
+    expect(JSON.parse((await check(directory, tools)).stdout).findings).toMatchObject([
+      { rule: 'tool-count', level: 'error', problem: 'The server has 129 tools: the model gets 128.' },
+    ])
+    expect(JSON.parse((await check(directory, tools.slice(1))).stdout).findings).toEqual([])
+  })
+
+  test('takes a description for what it says', async () => {
+    const tool = (description: string, more = {}) => ({
+      title: 'T',
+      annotations: { readOnlyHint: true },
+      name: 'add_note',
+      description,
+      ...more,
+    })
+    const rules = async (...tools: object[]) =>
+      JSON.parse((await check('anthropic', tools)).stdout).findings.map(({ rule }: Finding) => rule)
+    const search = { name: 'search', title: 'S', description: 'Finds', annotations: { readOnlyHint: true } }
+    const noteId = { name: 'note_id', title: 'N', description: 'Returns an id', annotations: { readOnlyHint: true } }
+    // A word of the language, an argument, a part of a longer name, an emoji of a region and of a family.
+    expect(await rules(tool('Use it after a search. Always returns the user something.'), search)).toEqual([])
+    expect(
+      await rules(
+        tool('Takes note_id', { inputSchema: { type: 'object', properties: { note_id: { type: 'string' } } } }),
+        noteId,
+      ),
+    ).toEqual([])
+    expect(await rules(tool('Reads my_note_id and note_ids'), noteId)).toEqual([])
+    expect(
+      await rules(
+        tool('Adds \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} and \u{1f468}\u200d\u{1f469}'),
+      ),
+    ).toEqual([])
+    expect(await rules(tool('Adds \u{e0067}'))).toEqual(['hidden-characters'])
+    expect(
+      await rules(
+        tool('Lists endpoints', { inputSchema: { type: 'object', properties: { method: { enum: ['GET', 'POST'] } } } }),
+      ),
+    ).toEqual([])
   })
 })
 
@@ -230,8 +735,8 @@ describe('edgemcp submit', () => {
   })
 
   test.each([
-    [[], 'Give a directory, one of registry.'],
-    [['glama'], 'Give a directory, not "glama": one of registry.'],
+    [[], 'Give a directory, one of anthropic, openai, registry, microsoft.'],
+    [['glama'], 'Give a directory, not "glama": one of anthropic, openai, registry, microsoft.'],
     [['registry', 'a', 'b'], 'Give a directory and a folder: "b" is unexpected.'],
     [['registry', '.', '--tools', 'tools.json'], 'Give --tools, or the folder of a project, not both.'],
     [

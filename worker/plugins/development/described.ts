@@ -40,7 +40,7 @@ function descriptionOf(declarations: Declarations, served: Described, limiter: L
     name,
     info: { version, title, description, websiteUrl, icons },
     tools: [...tools.values()].map(({ item }) => item),
-    apps: [...resources].flatMap(([uri, { item }]) => (uri.startsWith('ui://') ? { uri, ui: item._meta?.ui } : [])),
+    apps: [...resources].flatMap(([uri, { item }]) => (uri.startsWith('ui://') ? { uri, _meta: item._meta } : [])),
     extensions: [declarations, ...plugins].flatMap(({ extensions = {} }) => Object.keys(extensions)),
     pluginClasses: plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
     entries: entries.flatMap(([kind, declared]) =>
