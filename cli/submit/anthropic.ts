@@ -64,15 +64,20 @@ const readAndWrite = toolRule('read-and-write', 'error', ({ name, annotations, i
   }
 })
 
-/** A word of the language may be the name of a tool as well: only names that cannot be one are certain. */
-const isIdentifier = (name: string) => /[a-z\d]_[a-z\d]|[a-z\d][A-Z]/.test(name)
+/**
+ * Returns what finds the name of a tool in a text. A word of the language may be the name of a tool as well: only a name that cannot be one is
+ * certain, and one with a hyphen in quotes.
+ */
+function mentionOf(name: string): RegExp | undefined {
+  if (/[a-z\d]_[a-z\d]|[a-z\d][A-Z]/.test(name)) return new RegExp(`(?<![\\w-])${escapeRegExp(name)}(?![\\w-])`)
+  return name.includes('-') ? new RegExp(`(['"\`])${escapeRegExp(name)}\\1`) : undefined
+}
 
 const otherTools = toolRule('names-other-tools', 'hint', ({ name, description = '', inputSchema }, { tools }) => {
   const properties = new Set(partsOf(inputSchema).map(({ path }) => path.split('.').at(-1)))
   const named = tools
     .map((tool) => tool.name)
-    .filter((other) => other !== name && isIdentifier(other) && !properties.has(other))
-    .filter((other) => new RegExp(`(?<![\\w-])${escapeRegExp(other)}(?![\\w-])`).test(description))
+    .filter((other) => other !== name && !properties.has(other) && mentionOf(other)?.test(description))
   if (named.length === 0) return undefined
   return {
     problem: `The description of the tool "${name}" names other tools: ${named.join(', ')}. Reviewers refuse descriptions that direct Claude to tools that the user did not ask for.`,

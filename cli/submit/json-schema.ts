@@ -17,7 +17,7 @@ const single = [
   'additionalItems',
 ]
 const lists = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']
-const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
+const maps = ['properties', 'patternProperties', 'dependentSchemas']
 
 export type Part = {
   /** Names of the properties on the way, such as `address.street`; empty for the schema itself. */
@@ -25,7 +25,7 @@ export type Part = {
   readonly schema: Schema
 }
 
-/** Returns a schema and all schemas in it. Values such as `default` and `enum` are not schemas. */
+/** Returns a schema and all schemas in it. Values such as `default` and `enum` are not schemas, and definitions are not a part before a `$ref` uses them. */
 export function partsOf(schema: unknown, path = ''): Part[] {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return []
   const own = schema as Schema // Its members are unknown.

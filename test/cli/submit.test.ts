@@ -597,6 +597,7 @@ server.tool('types', { description: 'Returns days', inputSchema: { type: 'object
 server.tool('choice', { description: 'Returns days', inputSchema: z.object({ unit: z.enum(['metric', 'imperial']).describe('metric, or not') }) }, text)
 server.tool('long', { description: 'd'.repeat(1025) }, text)
 server.tool('long_argument', { description: 'Returns days', inputSchema: z.object({ town: z.string().describe('d'.repeat(1025)) }) }, text)
+server.tool('unused', { description: 'Returns days', inputSchema: { type: 'object', $defs: { a: { $ref: '#/$defs/b' }, b: { type: ['string', 'null'] } } } }, text)
 server.tool('fine', { description: 'Returns days', inputSchema: { type: 'object', properties: { $ref: { type: 'string', default: { $ref: 'x' } } } } }, text)
 export default serve(server)
 `)
@@ -700,6 +701,9 @@ describe('edgemcp submit with --tools', () => {
       ),
     ).toEqual([])
     expect(await rules(tool('Reads my_note_id and note_ids'), noteId)).toEqual([])
+    const signIn = { name: 'sign-in', title: 'S', description: 'Signs in', annotations: { readOnlyHint: true } }
+    expect(await rules(tool('Adds a note after the sign-in'), signIn)).toEqual([])
+    expect(await rules(tool("Call 'sign-in' before"), signIn)).toEqual(['names-other-tools'])
     expect(
       await rules(
         tool('Adds \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} and \u{1f468}\u200d\u{1f469}'),
