@@ -13,17 +13,40 @@ import { runHere } from './run-here.ts'
 const root = resolve(import.meta.dirname, '../..')
 const main = 'src/index.ts'
 
-/** Builds and runs a project in this process, as the tests of doctor do. */
-const quickWrangler = (folder: string): Wrangler => {
-  const wrangler = wranglerOf(folder)
-  return {
-    ...wrangler,
-    bundle: async (file, date) =>
-      (await quickBundle(folder, wrangler.readConfig(file).main ?? '')) ?? (await wrangler.bundle(file, date)),
-    run: async (file, vars, pathsOf) =>
-      (await quickRun(folder, file, vars, wrangler, pathsOf)) ?? (await wrangler.run(file, vars, pathsOf)),
-  }
+const bundles = new Map<string, ReturnType<Wrangler['bundle']>>()
+const runs = new Map<string, ReturnType<Wrangler['run']>>()
+
+/** Calls `make` once for each key. */
+function memoised<T>(made: Map<string, T>, key: string, make: () => T): T {
+  const value = made.get(key) ?? make()
+  made.set(key, value)
+  return value
 }
+
+/** Builds and runs each project once, in this process, as the tests of doctor do. */
+const quickWrangler =
+  (files: Files) =>
+  (folder: string): Wrangler => {
+    const wrangler = wranglerOf(folder)
+    const key = JSON.stringify(files)
+    return {
+      ...wrangler,
+      bundle: (file, date) =>
+        memoised(
+          bundles,
+          key,
+          async () =>
+            (await quickBundle(folder, wrangler.readConfig(file).main ?? '')) ?? (await wrangler.bundle(file, date)),
+        ),
+      run: (file, vars, pathsOf) =>
+        memoised(
+          runs,
+          key,
+          async () =>
+            (await quickRun(folder, file, vars, wrangler, pathsOf)) ?? (await wrangler.run(file, vars, pathsOf)),
+        ),
+    }
+  }
 
 /** A project with one module. */
 const project = (code: string, config = ''): Files => ({
@@ -39,7 +62,7 @@ async function submitted(directory: string, files: Files, options: SubmitOptions
     writeFileSync(join(written.folder, path), text)
   }
   const out = join(written.folder, 'submission', directory)
-  const { findings, files: report } = await submitProject(directory, written.folder, options, quickWrangler)
+  const { findings, files: report } = await submitProject(directory, written.folder, options, quickWrangler(files))
   const read = (file: string) => (existsSync(join(out, file)) ? readFileSync(join(out, file), 'utf8') : undefined)
   const statuses = report.map(({ file, status }) => [file.split('/').at(-1), status])
   const texts = Object.fromEntries(
