@@ -27,7 +27,8 @@ const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Worker
       --out <file.ts>            the file to write; default: standard output
 
   npx edgemcp submit <directory> [folder]
-                                 check a project with the rules of registry, and write the files for it
+                                 check a project with the rules of anthropic, openai,
+                                 registry or microsoft, and write the files for it
       --out <folder>             where to write; default: submission/<directory> in the project
       --url <url>                the URL of the endpoint; default: that of discovery() or of a route
       --name <name>              the name in the MCP Registry; default: that of discovery()

@@ -56,6 +56,7 @@ export const sections: readonly Section[] = [
       ['guides/deploying', 'Deploying'],
       ['guides/keys', 'Keys'],
       ['guides/discovery', 'Discovery'],
+      ['guides/submit', 'Submit to directories'],
       ['guides/observability', 'Observability'],
       ['guides/costs', 'Costs'],
     ],
