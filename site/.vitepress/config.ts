@@ -74,11 +74,15 @@ export default defineConfig({
     outline: [2, 3],
     nav: [
       { text: 'Start', link: '/start/first-server', activeMatch: '^/start/' },
+      { text: 'Cookbook', link: '/cookbook/', activeMatch: '^/cookbook/' },
       { text: 'Guides', link: '/guides/tools', activeMatch: '^/guides/' },
       { text: 'Reference', link: '/reference/api/', activeMatch: '^/reference/' },
       {
         text: manifest.version,
-        items: [{ text: 'Changelog', link: `${repository}/blob/main/CHANGELOG.md` }],
+        items: [
+          { text: 'Roadmap', link: '/roadmap' },
+          { text: 'Changelog', link: `${repository}/blob/main/CHANGELOG.md` },
+        ],
       },
     ],
     sidebar: {

@@ -17,6 +17,24 @@ export const sections: readonly Section[] = [
     ],
   },
   {
+    text: 'Cookbook',
+    pages: [
+      ['cookbook/index', 'All recipes'],
+      ['cookbook/call-an-api', "Call an API with the user's token"],
+      ['cookbook/files-in-r2', 'Files in R2'],
+      ['cookbook/progress', 'Progress of a long tool'],
+      ['cookbook/confirm-a-payment', 'Confirm a payment'],
+      ['cookbook/tenant-data', 'Data of tenants'],
+      ['cookbook/quota-per-plan', 'Limits by plan'],
+      ['cookbook/cron-notifications', 'Notify from a cron trigger'],
+      ['cookbook/queue-task', 'Finish a task in a queue'],
+      ['cookbook/hono', 'Add MCP to a hono app'],
+      ['cookbook/hide-tools', 'Hide tools from some users'],
+      ['cookbook/cache', 'Cache an upstream API'],
+      ['cookbook/create-once', 'Create once despite retries'],
+    ],
+  },
+  {
     text: 'Build',
     pages: [
       ['guides/tools', 'Tools'],
@@ -148,6 +166,7 @@ export const sections: readonly Section[] = [
       ['how-it-works/performance', 'Performance'],
       ['how-it-works/fan-out', 'Change notifications at scale'],
       ['how-it-works/simulation', 'Simulation tests'],
+      ['roadmap', 'Roadmap'],
     ],
   },
 ]
