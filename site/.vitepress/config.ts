@@ -87,6 +87,7 @@ export default defineConfig({
     ],
     sidebar: {
       '/': sidebarOf(''),
+      '/cookbook/': sidebarOf('cookbook/'),
       '/reference/api/': sidebarOf('reference/api/'),
     },
     socialLinks: [{ icon: 'github', link: repository }],

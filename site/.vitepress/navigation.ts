@@ -18,6 +18,7 @@ export const sections: readonly Section[] = [
   },
   {
     text: 'Cookbook',
+    within: 'cookbook/',
     pages: [
       ['cookbook/index', 'All recipes'],
       ['cookbook/call-an-api', "Call an API with the user's token"],
