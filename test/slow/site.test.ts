@@ -75,7 +75,7 @@ describe.skipIf(!found)(`in Chromium${missing}`, () => {
   })
   afterAll(() => browser?.close())
 
-  test('every page is accessible and fits a screen of 390 and of 1280 pixels, in light and dark colors', async () => {
+  test('every page is accessible and fits a screen of 390 and of 1280 pixels with its code, in light and dark colors', async () => {
     const problems: string[] = []
     const left = [...paths]
     const visit = async () => {
@@ -114,7 +114,7 @@ async function problemsAt(page: Page, path: string): Promise<string[]> {
 
 /** Returns what is wrong with a page that has loaded axe. @param isExamined whether to check more than its width */
 async function problemsOf(page: Page, isExamined: boolean): Promise<string[]> {
-  const { violations, overflow } = await page.evaluate(async (isExamined) => {
+  const { violations, overflow, cut } = await page.evaluate(async (isExamined) => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
     // Those that a new width has started: colors are those of the end.
     for (const animation of document.getAnimations()) if (animation instanceof CSSTransition) animation.finish()
@@ -122,12 +122,16 @@ async function problemsOf(page: Page, isExamined: boolean): Promise<string[]> {
     const options = { preload: false, resultTypes: ['violations' as const] }
     const violations = isExamined ? (await axe.run(document, options)).violations : []
     const overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth
+    // The transcript has the lines that the terminal printed.
+    const isWide = innerWidth > 1000 && location.pathname !== '/start/transcript'
+    const cut = isWide ? [...document.querySelectorAll('pre')].filter((pre) => pre.scrollWidth > pre.clientWidth) : []
     return {
+      cut: cut.map(({ innerText }) => `has code that needs a scroll bar: ${innerText.slice(0, 80)}`),
       violations: violations.map(
         ({ id, nodes }) => `has ${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))}`,
       ),
       overflow,
     }
   }, isExamined)
-  return [...violations, ...(overflow > 0 ? [`is ${overflow} pixels too wide`] : [])]
+  return [...violations, ...cut, ...(overflow > 0 ? [`is ${overflow} pixels too wide`] : [])]
 }
