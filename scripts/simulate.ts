@@ -7,14 +7,13 @@
  * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. `--plant <name>` runs with a
  * planted defect. `--beside <commit>` deploys an older edgemcp, too: alone, and side by side with this one. Exits with 1 for a violation.
  */
-import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { Folder } from '../bench/folder.ts'
 import { coverageOf } from '../test/simulation/coverage.ts'
 import { type FaultKind, faultKinds } from '../test/simulation/faults.ts'
 import { plantedDefect } from '../test/simulation/planted.ts'
 import { type BundledServer, Servers } from '../test/simulation/servers.ts'
 import { repeatCommand, shrinkFaults, simulate } from '../test/simulation/simulate.ts'
+import { sourceOf } from './source-of.ts'
 
 process.env.NODE_ENV = 'test'
 
@@ -54,15 +53,6 @@ const settings = {
 if (values.coverage !== undefined) await printCoverage(Number(values.coverage))
 else if (values.seed === undefined) await runMany()
 else await runOne(Number(values.seed))
-
-/** Returns a folder with the sources of a commit, which is deleted when the process ends. */
-function sourceOf(commit: string): string {
-  const { path } = new Folder()
-  const sources = ['worker', 'durable-objects', 'package.json']
-  const archive = execFileSync('git', ['archive', commit, ...sources], { maxBuffer: 2 ** 30 })
-  execFileSync('tar', ['-x', '-C', path], { input: archive })
-  return path
-}
 
 async function printCoverage(schedules: number): Promise<void> {
   const run = async () => {

@@ -34,7 +34,11 @@ export function calls(world: ClientWorld, areQuestions: boolean): void {
   })
 }
 
-function checkCall({ tool, args, outcome, answer, questions, stream, progress }: Call, world: ClientWorld): void {
+/** Checks what is true of each call that has ended. */
+export function checkCall(
+  { tool, args, outcome, answer, questions, stream, progress }: Call,
+  world: ClientWorld,
+): void {
   const { key, steps } = args
   const runs = world.written(key)
   if (tool === 'pay') assert.ok(runs <= 1, `${key} must run once, and ran ${runs} times`)

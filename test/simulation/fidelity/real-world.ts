@@ -15,15 +15,15 @@ export class RealWorld implements ClientWorld, AsyncDisposable {
   readonly random = new Random(1)
   readonly checks: (() => void)[] = []
   readonly serverErrors: string[] = []
-  readonly isolates = 1
-  readonly faultCount = 0
-  readonly lossCount = 0
+  readonly isolates: number = 1
+  faultCount = 0
+  lossCount = 0
   readonly jumpedSeconds = 0
   readonly quietMs = Number.POSITIVE_INFINITY
   readonly #diary: Diary
   readonly #server: TestServer
 
-  private constructor(server: TestServer, diary: Diary) {
+  constructor(server: TestServer, diary: Diary) {
     this.#server = server
     this.#diary = diary
   }

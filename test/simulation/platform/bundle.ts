@@ -39,10 +39,6 @@ export async function bundleWorker(
   replacements: readonly Replacement[] = [],
   source = root,
 ): Promise<Bundle> {
-  const { exports } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
-    exports: Record<string, { default: string }>
-  }
-  const sourceOf = (built: string) => join(source, built.replace('./dist/', '').replace(/\.js$/, '.ts'))
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [join(root, main)],
@@ -54,9 +50,7 @@ export async function bundleWorker(
     mainFields: ['module', 'main'],
     conditions: ['workerd', 'worker', 'import'],
     external: ['cloudflare:*', 'node:*', ...shared],
-    alias: Object.fromEntries(
-      Object.entries(exports).map(([name, { default: built }]) => [join('edgemcp', name), sourceOf(built)]),
-    ),
+    alias: entryPointsOf(source),
     // For coverage, which planted defects have none of.
     sourcemap: replacements.length === 0 && 'inline',
     define: { 'process.env.NODE_ENV': '"production"' },
@@ -77,6 +71,17 @@ export async function bundleWorker(
     return module.exports as WorkerExports
   }
   return { load, code, file, prefixLength: prefix.length }
+}
+
+/** Returns the source file of each entry point of an edgemcp, by its name. @param source its folder */
+export function entryPointsOf(source: string): Record<string, string> {
+  const { exports } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
+    exports: Record<string, { default: string }>
+  }
+  const sourceOf = (built: string) => join(source, built.replace('./dist/', '').replace(/\.js$/, '.ts'))
+  return Object.fromEntries(
+    Object.entries(exports).map(([name, { default: built }]) => [join('edgemcp', name), sourceOf(built)]),
+  )
 }
 
 const replacing = ({ file, search, replacement }: Replacement): Plugin => ({
