@@ -32,6 +32,7 @@ const bundles = [
   { name: 'with edgemcp/compose', source: extra('compose'), external: schemaLibraries },
   { name: 'with edgemcp/discovery', source: extra('discovery'), external: schemaLibraries },
   { name: 'with edgemcp/inspector', source: extra('inspector'), external: schemaLibraries },
+  { name: 'with edgemcp/knowledge', source: extra('knowledge'), external: schemaLibraries },
   { name: 'with edgemcp/rate-limit', source: extra('rate-limit'), external: schemaLibraries },
   { name: 'with edgemcp/observe', source: extra('observe'), external: schemaLibraries },
   { name: 'with edgemcp/openapi', source: extra('openapi'), external: schemaLibraries },

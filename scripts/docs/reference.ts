@@ -48,6 +48,7 @@ const guides: Readonly<Record<string, readonly [path: string, title: string]>> =
   'edgemcp/extensions': ['guides/extensions.md', 'Extensions'],
   'edgemcp/inspector': ['guides/inspector.md', 'Inspector and page'],
   'edgemcp/json-schema': ['guides/schemas.md', 'Schemas'],
+  'edgemcp/knowledge': ['guides/knowledge.md', 'Deep research and company knowledge'],
   'edgemcp/rate-limit': ['guides/rate-limits.md', 'Rate limits'],
   'edgemcp/observe': ['guides/observability.md', 'Observability'],
   'edgemcp/openapi': ['guides/openapi.md', 'OpenAPI'],
