@@ -251,7 +251,7 @@ const chart = app('ui://chart', {
   description: 'Draws a forecast', html: '<p>', csp: { connectDomains: ['https://api.example.com'] }, domain: 'https://app.example.com',
 })
 server.use(chart)
-server.use(skills([{ folder: 'packing', frontmatter: { name: 'packing', description: 'Packs a bag' }, files: [{ path: 'SKILL.md', digest: 'sha256:0', size: 1, text: '#' }] }]))
+server.use(skills([{ folder: 'packing', frontmatter: { name: 'packing', description: 'Packs a bag' }, files: [{ path: 'SKILL.md', digest: 'sha256:334359b90efed75da5f0ada1d5e6b256f4a6bd0aee7eb39c0f90182a021ffc8b', size: 1, text: '#' }] }]))
 server.tool(
   'get_forecast',
   {
