@@ -37,7 +37,7 @@ const threeHints = toolRule('three-hints', 'error', ({ name, annotations }) => {
   const missing = hints.filter((hint) => typeof annotations?.[hint] !== 'boolean')
   if (missing.length === 0) return undefined
   return {
-    problem: `The tool "${name}" does not declare ${missing.join(' and ')}: ChatGPT requires all three hints, and takes no defaults.`,
+    problem: `The tool "${name}" does not declare ${missing.join(', ')}: ChatGPT requires all three hints, and takes no defaults.`,
     fix: 'Declare each as true or false: readOnlyHint: true if the tool changes nothing, destructiveHint: true if it can delete, overwrite or send something for good, openWorldHint: true if it changes what is public or other systems.',
   }
 })

@@ -532,7 +532,7 @@ describe('edgemcp submit openai', () => {
       findings.filter(({ rule }) => rule !== 'three-hints' && rule !== 'output-schema'),
     ]
     expect(three).toHaveLength(13)
-    expect(three[0]?.problem).toContain('does not declare openWorldHint and destructiveHint')
+    expect(three[0]?.problem).toContain('does not declare openWorldHint, destructiveHint')
     expect(output).toHaveLength(13)
     expect(shortly(others, bad)).toEqual([
       ['tool-name', 'error', `'${'n'.repeat(29)}`],
