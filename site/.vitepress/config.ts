@@ -4,7 +4,7 @@ import { slug } from 'github-slugger'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitepress'
 import { inlineDiagrams } from './inline-diagrams.ts'
-import { writeMarkdownCopies } from './markdown-copies.ts'
+import { firstSentenceOf, writeMarkdownCopies } from './markdown-copies.ts'
 import { type Section, sections } from './navigation.ts'
 import { repositoryLinks } from './repository-links.ts'
 
@@ -12,6 +12,9 @@ const site = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'))
 const repository: string = manifest.repository.url.replace(/^git\+|\.git$/g, '')
 const description: string = manifest.description
+
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8" fill="#b3450b"/><path d="M8 0a8 8 0 0 1 0 16z" fill="#ffa057"/></svg>'
 
 /** Pages are compiled to modules that import Vue. docs/ is outside of this package, so the import is resolved from here. */
 const vueOfThisPackage: Plugin = {
@@ -47,7 +50,21 @@ export default defineConfig({
   outDir: './dist',
   cleanUrls: true,
   lastUpdated: false,
-  head: [['meta', { name: 'color-scheme', content: 'light dark' }]],
+  head: [
+    ['meta', { name: 'color-scheme', content: 'light dark' }],
+    ['link', { rel: 'icon', type: 'image/svg+xml', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+  ],
+  sitemap: { hostname: manifest.homepage },
+  transformPageData({ relativePath }) {
+    const sentence = firstSentenceOf(readFileSync(`${site}../docs/${relativePath}`, 'utf8'))
+    const plain = sentence.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '')
+    return plain === '' ? {} : { description: plain }
+  },
+  // What a chat or a search shows of a link.
+  transformHead: ({ title, description }) => [
+    ['meta', { property: 'og:title', content: title }],
+    ['meta', { property: 'og:description', content: description }],
+  ],
   markdown: {
     // Headings have the anchors that they have on GitHub.
     anchor: { slugify: slug },

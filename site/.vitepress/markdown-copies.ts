@@ -13,6 +13,16 @@ type Places = {
   readonly description: string
 }
 
+const withoutComments = (markdown: string) => markdown.replace(/<!--[\s\S]*?-->\n?/g, '')
+
+/** The first sentence below the title of a page. Empty if the page begins with something else. */
+export function firstSentenceOf(markdown: string): string {
+  const text = withoutComments(markdown)
+  const [, summary = ''] = /^# .*\n+((?:[A-Z]|`(?!``))[^\n]*(?:\n[^\n]+)*)/m.exec(text) ?? []
+  const [sentence = ''] = summary.replace(/\s+/g, ' ').split(/(?<=\.) /)
+  return sentence
+}
+
 /**
  * Writes what language models read: each page as Markdown (`/guides/tools.md`), a list of all pages (`/llms.txt`), and all pages in one
  * file (`/llms-full.txt`). Links are whole addresses, because the files are read apart from one another.
@@ -41,13 +51,13 @@ export function writeMarkdownCopies({ source, target, homepage, repository, desc
     list.push(`## ${text}\n`)
     for (const [path, title] of pages) {
       const page = `${path}.md`
-      const markdown = readFileSync(join(source, page), 'utf8')
-        .replace(/<!--[\s\S]*?-->\n?/g, '')
-        .replace(/(\]\()([^)\s]+)(\))/g, (_, open, link, close) => `${open}${addressOf(page, link)}${close}`)
+      const markdown = withoutComments(readFileSync(join(source, page), 'utf8')).replace(
+        /(\]\()([^)\s]+)(\))/g,
+        (_, open, link, close) => `${open}${addressOf(page, link)}${close}`,
+      )
       write(page, markdown)
       all.push(markdown)
-      const [, summary = ''] = /^# .*\n+([A-Z][^\n]*(?:\n[^\n]+)*)/m.exec(markdown) ?? []
-      const [sentence = ''] = summary.replace(/\s+/g, ' ').split(/(?<=\.) /)
+      const sentence = firstSentenceOf(markdown)
       list.push(`- [${title}](${homepage}/${page})${sentence ? `: ${sentence}` : ''}`)
     }
     list.push('')

@@ -57,6 +57,14 @@ test('every link leads to an existing page and heading', () => {
   expect(broken).toEqual([])
 })
 
+test('describes each page to search engines, and lists it for them', async () => {
+  const descriptionOf = (html: string) => /<meta name="description" content="([^"]+)"/.exec(html)?.[1]
+  const described = Array.from(pages, ([path, html]) => ({ path, description: descriptionOf(html) ?? '' }))
+  expect(described.filter(({ description }) => description.length < 20)).toEqual([])
+  const map = await (await fetch(new URL('/sitemap.xml', url))).text()
+  expect(paths.filter((path) => !map.includes(`<loc>https://edgemcp.dev${path}</loc>`))).toEqual([])
+})
+
 test('has llms.txt with every page, and llms-full.txt with the text of every page', async () => {
   const list = await (await fetch(new URL('/llms.txt', url))).text()
   for (const path of paths.filter((path) => path !== '/')) expect(list).toContain(path.replace(/\/$/, '/index'))
