@@ -246,6 +246,8 @@ function unzip(archive: Buffer): Map<string, Buffer> {
   for (let index = 0; index < count; index++) {
     const [signature, flags, method] = [entry.readUInt32LE(0), entry.readUInt16LE(8), entry.readUInt16LE(10)]
     expect([signature, flags, method]).toEqual([0x02014b50, 0x800, 0])
+    // Made on Unix: otherwise Info-ZIP reads names as those of DOS.
+    expect([entry.readUInt16LE(4), entry.readUInt32LE(38)]).toEqual([0x0314, 0o100644 * 2 ** 16])
     const [crc, size, nameLength] = [entry.readUInt32LE(16), entry.readUInt32LE(24), entry.readUInt16LE(28)]
     const local = archive.subarray(entry.readUInt32LE(42))
     expect(local.readUInt32LE(0)).toBe(0x04034b50)

@@ -29,18 +29,21 @@ export function zip(files: readonly (readonly [path: string, bytes: Uint8Array])
       ...u16(0), // length of the comment
       ...u16(0), // disk
       ...u16(0), // internal attributes
-      ...u32(0), // external attributes
+      ...u32(0o100644 << 16), // external attributes: a file of Unix, with its mode
       ...u32(offset),
     )
     const parts = [Uint8Array.of(...u32(0x04034b50)), header, name, bytes]
     local.push(...parts)
-    central.push(Uint8Array.of(...u32(0x02014b50), ...u16(20)), header, place, name)
+    central.push(Uint8Array.of(...u32(0x02014b50), ...u16(madeBy)), header, place, name)
     offset += lengthOf(parts)
   }
   const count = u16(files.length)
   const end = [...u32(0x06054b50), ...u16(0), ...u16(0), ...count, ...count, ...u32(lengthOf(central)), ...u32(offset)]
   return joined([...local, ...central, Uint8Array.of(...end, ...u16(0))])
 }
+
+/** Unix, version 2.0: Info-ZIP reads names of DOS in a code page, although a flag says that they are UTF-8. */
+const madeBy = 0x0314
 
 const u16 = (value: number): number[] => [value & 0xff, (value >>> 8) & 0xff]
 const u32 = (value: number): number[] => [...u16(value), ...u16(value >>> 16)]
