@@ -251,6 +251,20 @@ describe('skills', () => {
     ])
   })
 
+  test.each([
+    [undefined, 'public'],
+    [[], 'private'],
+    [['read'], 'private'],
+  ])('with the scopes %j are %s to caches', async (scopes, cacheScope) => {
+    const caching = { ttlMs: 1000, cacheScope: 'public' } as const
+    const declared = newServer().use(skills([skill], { caching, ...(scopes && { scopes }) }))
+    const principal = { issuer: 'https://auth.example', subject: 'ada', scopes: ['read'], claims: {} }
+    for (const method of ['skills/list', 'skills/get']) {
+      const params = { uri: 'skill://a/SKILL.md' }
+      expect(await result(declared, method, params, { principal })).toMatchObject({ ttlMs: 1000, cacheScope })
+    }
+  })
+
   test('are not declared without a skill', () => {
     expect(newServer().use(skills([])).declarations.extensions).toBeUndefined()
   })

@@ -2,6 +2,7 @@ import { checkOptions } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
 import { extension } from '../../engine/extension.ts'
+import { uncached } from '../../engine/methods/lists.ts'
 import { readText } from '../../engine/methods/method.ts'
 import { decodeBase64 } from '../../protocol/base64.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -11,7 +12,10 @@ import type { Skill, SkillFile } from './skill.ts'
 
 /** Configures `skills()`. */
 export type SkillsOptions = {
-  /** How long clients may cache lists of skills: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */
+  /**
+   * How long clients may cache lists of skills: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). With `scopes`, always
+   * `private`. Default: no caching.
+   */
   caching?: Caching
   /** Scopes that a token needs to list and read the skills; `[]` admits every caller that `auth` accepts. Default: none. */
   scopes?: readonly string[]
@@ -56,7 +60,8 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
   const entryByUri = new Map(entries.map((entry) => [entry.uri, entry]))
   const resources = list.flatMap((skill) => skill.files.map((file) => ({ file, item: itemOf(skill, file) })))
   const children = childrenByFolder(resources.map(({ item }) => item))
-  const { caching = { ttlMs: 0, cacheScope: 'private' }, scopes } = options
+  const { caching: { ttlMs, cacheScope } = uncached, scopes } = options
+  const caching: Caching = { ttlMs, cacheScope: scopes ? 'private' : cacheScope }
 
   return (server) => {
     // Without a resource, the server would lack the capability that the extension needs.
