@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { request, sendRaw } from './raw-messages.ts'
 
@@ -22,6 +23,17 @@ const response = { jsonrpc: '2.0', id: 'ask-1', result: {} }
 describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
   'a server without sessions() and a client of %s',
   (version) => {
+    test('the client of edgemcp/testing states its version after the handshake', async () => {
+      const sent: (string | null)[] = []
+      const record = (request: Request) => {
+        sent.push(request.headers.get('MCP-Protocol-Version'))
+        return fetch(request)
+      }
+      await using client = await connect(record, { url: server.url, revision: version })
+      await client.callTool('echo', { text: 'hi' })
+      expect(sent).toEqual([null, version, version])
+    })
+
     describe.each<[string, Record<string, string>]>([
       ['without Mcp-Session-Id', {}],
       ['with an Mcp-Session-Id of before', { 'Mcp-Session-Id': 'of-an-earlier-deployment' }],

@@ -24,6 +24,8 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
 class SessionConnection implements Connection {
   session: string | undefined
   initializeResult: Params = {}
+  /** Headers of every request after `initialize`. */
+  #afterHandshake: Record<string, string> = {}
   readonly #hub: Hub
   readonly #streams: Streams
   /** Streams of subscriptions. */
@@ -87,7 +89,13 @@ class SessionConnection implements Connection {
   async #exchange(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params> {
     const connection = new AbortController()
     const response = await this.#post(message, connection.signal)
-    if (message.method === 'initialize') this.session = response.headers.get('Mcp-Session-Id') ?? undefined
+    if (message.method === 'initialize') {
+      this.session = response.headers.get('Mcp-Session-Id') ?? undefined
+      this.#afterHandshake = {
+        'MCP-Protocol-Version': this.#hub.options.revision,
+        ...(this.session && { 'Mcp-Session-Id': this.session }),
+      }
+    }
     if (!isEventStream(response)) {
       const answers = await bodyMessages(response)
       for (const answer of answers) this.#hub.take(answer)
@@ -134,10 +142,6 @@ class SessionConnection implements Connection {
   }
 
   #headers(): Record<string, string> {
-    const { headers, options } = this.#hub
-    return {
-      ...headers,
-      ...(this.session && { 'Mcp-Session-Id': this.session, 'MCP-Protocol-Version': options.revision }),
-    }
+    return { ...this.#hub.headers, ...this.#afterHandshake }
   }
 }
