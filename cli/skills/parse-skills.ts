@@ -25,7 +25,7 @@ export function parseSkills(files: ReadonlyMap<string, Uint8Array>): Skill[] {
   }
   const parsed = folders.map((folder) => ({
     folder,
-    frontmatter: frontmatterOf(folder, files.get(`${folder}/${manifest}`)),
+    frontmatter: frontmatterOf(`${folder}/${manifest}`, files),
     files: [...files]
       .filter(([path]) => folderOf(path) === folder)
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -56,9 +56,12 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-function frontmatterOf(folder: string, bytes: Uint8Array | undefined): Skill['frontmatter'] {
-  const path = `${folder}/${manifest}`
-  const [, yaml] = /^\ufeff?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(Buffer.from(bytes ?? []).toString()) ?? []
+function frontmatterOf(path: string, files: ReadonlyMap<string, Uint8Array>): Skill['frontmatter'] {
+  const text = textOf(files.get(path) ?? new Uint8Array())
+  if (text === undefined) {
+    throw new CliError(`The file "${path}" is not UTF-8 text: save it as UTF-8, without NUL characters.`)
+  }
+  const [, yaml] = /^\ufeff?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? []
   const { name, description, ...others } = yaml === undefined ? {} : parseFrontmatter(path, yaml)
   if (typeof name !== 'string' || typeof description !== 'string') {
     throw new CliError(

@@ -81,7 +81,7 @@ test('the command prints the module without --out', async () => {
   expect(stdout).toContain('export const mySkills: readonly Skill[] = [')
 })
 
-test.each<[string, Record<string, string>, string[], string]>([
+test.each<[string, Record<string, string | Uint8Array>, string[], string]>([
   ['no folder', {}, [], 'Give the path of a folder: npx edgemcp skills skills --out src/my-skills.ts'],
   [
     'a folder that is not there',
@@ -101,6 +101,16 @@ test.each<[string, Record<string, string>, string[], string]>([
     ['skills'],
     'The file "lost.md" belongs to no skill: move it into a folder that has a SKILL.md.',
   ],
+  ...[
+    Buffer.concat([Buffer.from('---\nname: a\ndescription: Caf'), Buffer.from([0xe9]), Buffer.from('\n---\n')]),
+    Buffer.from(`\ufeff${manifest('a')}`, 'utf16le'),
+    `${manifest('a')}\0`,
+  ].map((content): [string, Record<string, string | Uint8Array>, string[], string] => [
+    'a manifest that is not UTF-8 text',
+    { 'skills/a/SKILL.md': content },
+    ['skills'],
+    'The file "a/SKILL.md" is not UTF-8 text: save it as UTF-8, without NUL characters.',
+  ]),
   [
     'a manifest without frontmatter',
     { 'skills/a/SKILL.md': '# A' },

@@ -325,6 +325,11 @@ describe('skills', () => {
     ],
     ['a license that is no text', [about({ license: null })], '"license" of the skill "a" must be a text'],
     ['no SKILL.md', [{ ...skill, files: [file('skill.md')] }], 'The skill "a" has no file "SKILL.md": add it'],
+    [
+      'a SKILL.md that is not text',
+      [{ ...skill, files: [{ path: 'SKILL.md', digest, size: 1, base64: 'eA==' }] }],
+      'The file "SKILL.md" of the skill "a" must have text, not base64: save it as UTF-8',
+    ],
     ['a file twice', [holding(file('b'), file('b'))], 'The skill "a" has the file "b" twice: remove one'],
     [
       'a file that is also in a nested skill',

@@ -103,6 +103,9 @@ function checkFile(folder: string, file: SkillFile): void {
   if (!isPath(path)) {
     throw new Error(`The path "${path}" of a file of the skill "${folder}" must be a path such as "references/api.md"`)
   }
+  if (path === manifest && !('text' in file)) {
+    throw new Error(`The file "${manifest}" of the skill "${folder}" must have text, not base64: save it as UTF-8`)
+  }
   const isWhole = Number.isInteger(size) && size >= 0
   const content: unknown = 'text' in file ? file.text : file.base64
   if (!isWhole || !isText(content) || !/^sha256:[\da-f]{64}$/.test(digest)) {
