@@ -273,6 +273,8 @@ describe('skills', () => {
   const contents = (path: string) =>
     `The file "${path}" of the skill "a" must have its size in bytes, its digest ("sha256:" and 64 hexadecimal digits), and text or base64: let "npx edgemcp skills" write them`
   const many = Array.from({ length: 511 }, (_, index) => file(`${index}.md`))
+  const same = (one: string, other: string) =>
+    `The paths "${one}" and "${other}" of skills are one file on some systems: rename or remove one`
   const name = (text: string) =>
     `The name of the skill "${text}" must have 1 to 64 lower-case letters, digits and single hyphens between them, as in "git-help"`
 
@@ -295,7 +297,7 @@ describe('skills', () => {
     [
       'a folder above',
       [{ ...skill, folder: '../a' }],
-      'The folder "../a" of a skill must be a path such as "tools/git-help"',
+      'The path "../a/SKILL.md" of a skill must be names with single slashes between them, without "..", backslashes, colons and control characters, as in "tools/git-help/SKILL.md"',
     ],
     [
       'an empty description',
@@ -330,16 +332,54 @@ describe('skills', () => {
       [{ ...skill, files: [{ path: 'SKILL.md', digest, size: 1, base64: 'eA==' }] }],
       'The file "SKILL.md" of the skill "a" must have text, not base64: save it as UTF-8',
     ],
-    ['a file twice', [holding(file('b'), file('b'))], 'The skill "a" has the file "b" twice: remove one'],
+    ['a file twice', [holding(file('b'), file('b'))], same('a/b', 'a/b')],
+    ['a file in two cases', [holding(file('README.md'), file('readme.md'))], same('a/README.md', 'a/readme.md')],
+    ['a file in two forms of Unicode', [holding(file('é'), file('e\u0301'))], same('a/é', 'a/e\u0301')],
     [
       'a file that is also in a nested skill',
       [holding(file('b/SKILL.md')), { ...named('b'), folder: 'a/b' }],
-      'The skill "a" has the file "b/SKILL.md" twice: remove one',
+      same('a/b/SKILL.md', 'a/b/SKILL.md'),
     ],
-    ...['/b', '../b', 'b//c', 'b/', './b', '', 'b\\c'].map((path): [string, object, string] => [
-      `the path ${path}`,
+    [
+      'a folder in two cases',
+      [
+        { ...skill, folder: 'Tools/a' },
+        { ...skill, folder: 'tools/a' },
+      ],
+      same('Tools/a/SKILL.md', 'tools/a/SKILL.md'),
+    ],
+    ...['b/c', 'B/c'].map((path): [string, object, string] => [
+      'a file that is also a folder',
+      [holding(file('b'), file(path))],
+      `"a/b" is a file, and a folder of "a/${path}": rename one`,
+    ]),
+    [
+      'a file that is also a nested skill',
+      [holding(file('b')), { ...named('b'), folder: 'a/b' }],
+      '"a/b" is a file, and a folder of "a/b/SKILL.md": rename one',
+    ],
+    ...[
+      '/b',
+      '../b',
+      'b//c',
+      'b/',
+      './b',
+      'b/.',
+      '',
+      'b\\c',
+      '%2e%2e/b',
+      '%252E./b',
+      'C:/b',
+      'a:b',
+      'a\0b',
+      'a\nb',
+      'a\x7fb',
+      'a\x85b',
+      '\ud800',
+    ].map((path): [string, object, string] => [
+      `the path ${JSON.stringify(path)}`,
       [holding({ ...file('b'), path })],
-      `The path "${path}" of a file of the skill "a" must be a path such as "references/api.md"`,
+      `The path ${JSON.stringify(`a/${path}`)} of a skill must be names with single slashes between them, without "..", backslashes, colons and control characters, as in "tools/git-help/SKILL.md"`,
     ]),
     ['a short digest', [holding({ ...file('b'), digest: 'sha256:00' })], contents('b')],
     ['an upper-case digest', [holding({ ...file('b'), digest: digest.toUpperCase() })], contents('b')],

@@ -1,7 +1,11 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
+import { uriProblem } from '../../protocol/uri.ts'
 import type { Skill, SkillFile } from './skill.ts'
 
 export const manifest = 'SKILL.md'
+
+/** Returns the URI of a file. @param path of its skill and of the file in it */
+export const uriOf = (path: string): string => `skill://${path.split('/').map(encodeURIComponent).join('/')}`
 
 /**
  * Validates skills, and returns each with all of its files: those of the skills in its folder belong to it, too.
@@ -36,6 +40,7 @@ export function readSkills(owner: string, list: readonly Skill[]): Skill[] {
   }
   const complete = list.map((skill) => ({ ...skill, files: filesByFolder.get(skill.folder) ?? [] }))
   for (const skill of complete) checkSkill(skill)
+  checkPaths(list)
   return complete
 }
 
@@ -68,7 +73,6 @@ function checkSkill({ folder, frontmatter, files }: Skill): void {
       `The name of the skill "${name}" must have 1 to 64 lower-case letters, digits and single hyphens between them, as in "git-help"`,
     )
   }
-  if (!isPath(folder)) throw new Error(`The folder "${folder}" of a skill must be a path such as "tools/git-help"`)
   const length = lengthOf(description)
   if (description.trim() === '' || length > 1024) {
     throw new Error(`The description of the skill "${folder}" has ${length} characters: use 1 to 1024`)
@@ -78,15 +82,13 @@ function checkSkill({ folder, frontmatter, files }: Skill): void {
       throw new Error(`"${field}" of the skill "${folder}" must be ${expected}`)
     }
   }
-  const paths = new Set<string>()
   let bytes = 0
   for (const file of files) {
     checkFile(folder, file)
-    if (paths.has(file.path)) throw new Error(`The skill "${folder}" has the file "${file.path}" twice: remove one`)
-    paths.add(file.path)
     bytes += file.size
   }
-  if (!paths.has(manifest)) throw new Error(`The skill "${folder}" has no file "SKILL.md": add it`)
+  if (!files.some(({ path }) => path === manifest))
+    throw new Error(`The skill "${folder}" has no file "SKILL.md": add it`)
   if (files.length > 512 || bytes > 16_777_216) {
     throw new Error(
       `The skill "${folder}" has ${files.length} files with ${bytes} bytes, including those of skills in its folder: use at most 512 files and 16777216 bytes, which every client accepts`,
@@ -94,15 +96,37 @@ function checkSkill({ folder, frontmatter, files }: Skill): void {
   }
 }
 
-/** Whether a URI with the path leads to the file, and an archive unpacks it into the folder of the skill. */
-const isPath = (path: string): boolean =>
-  !path.includes('\\') && path.split('/').every((part) => !/^\.{0,2}$/.test(part))
+/**
+ * Checks that a URI with the path of a file leads to it, and that every system can store all files side by side: some ignore case, and the
+ * form of Unicode.
+ *
+ * @throws Error that names the path and the fix
+ */
+function checkPaths(list: readonly Skill[]): void {
+  const paths = new Map<string, string>()
+  for (const path of list.flatMap(({ folder, files }) => files.map((file) => `${folder}/${file.path}`))) {
+    if (/[\p{Cc}\p{Cs}\\:]|^\/|\/(?=\/|$)/u.test(path) || uriProblem(uriOf(path)) !== undefined) {
+      throw new Error(
+        `The path ${JSON.stringify(path)} of a skill must be names with single slashes between them, without "..", backslashes, colons and control characters, as in "tools/git-help/SKILL.md"`,
+      )
+    }
+    const spelling = path.normalize('NFC').toLowerCase()
+    const other = paths.get(spelling)
+    if (other !== undefined) {
+      throw new Error(`The paths "${other}" and "${path}" of skills are one file on some systems: rename or remove one`)
+    }
+    paths.set(spelling, path)
+  }
+  for (const [spelling, path] of paths) {
+    for (let end = spelling.indexOf('/'); end !== -1; end = spelling.indexOf('/', end + 1)) {
+      const file = paths.get(spelling.slice(0, end))
+      if (file !== undefined) throw new Error(`"${file}" is a file, and a folder of "${path}": rename one`)
+    }
+  }
+}
 
 function checkFile(folder: string, file: SkillFile): void {
   const { path, digest, size } = file
-  if (!isPath(path)) {
-    throw new Error(`The path "${path}" of a file of the skill "${folder}" must be a path such as "references/api.md"`)
-  }
   if (path === manifest && !('text' in file)) {
     throw new Error(`The file "${manifest}" of the skill "${folder}" must have text, not base64: save it as UTF-8`)
   }

@@ -7,7 +7,7 @@ import { readText } from '../../engine/methods/method.ts'
 import { decodeBase64 } from '../../protocol/base64.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Caching, Params, ResourceItem } from '../../protocol/types.ts'
-import { manifest, readSkills } from './read-skills.ts'
+import { manifest, readSkills, uriOf } from './read-skills.ts'
 import type { Skill, SkillFile } from './skill.ts'
 
 /** Configures `skills()`. */
@@ -136,8 +136,6 @@ function childrenByFolder(files: readonly ResourceItem[]): ReadonlyMap<string, r
 
 const folderOf = (uri: string): string => uri.slice(0, uri.lastIndexOf('/'))
 const root = folderOf('skill://a')
-
-const uriOf = (path: string) => `skill://${path.split('/').map(encodeURIComponent).join('/')}`
 
 const typeOf = (file: SkillFile): string =>
   types.get(file.path.split('.').at(-1)?.toLowerCase() ?? '') ??
