@@ -385,6 +385,9 @@ describe('skills', () => {
     ['an upper-case digest', [holding({ ...file('b'), digest: digest.toUpperCase() })], contents('b')],
     ['a negative size', [holding({ ...file('b'), size: -1 })], contents('b')],
     ['no size', [holding({ ...file('b'), size: undefined })], contents('b')],
+    ['another size', [holding({ ...file('b'), text: 'é' })], contents('b')],
+    ['another size of base64', [holding({ path: 'b', digest, size: 2, base64: 'eA==' })], contents('b')],
+    ['a file that is not base64', [holding({ path: 'b', digest, size: 3, base64: 'e*==' })], contents('b')],
     ['a file without contents', [holding({ path: 'b', digest, size: 1 })], contents('b')],
     [
       'too many files in a nested skill',
@@ -393,7 +396,7 @@ describe('skills', () => {
     ],
     [
       'too many bytes',
-      [holding({ ...file('b'), size: 16_777_216 })],
+      [holding({ ...file('b'), size: 16_777_216, text: 'x'.repeat(16_777_216) })],
       'The skill "a" has 2 files with 16777217 bytes, including those of skills in its folder: use at most 512 files and 16777216 bytes, which every client accepts',
     ],
   ])('cannot be declared with %s', (_, list, message) => {
@@ -402,7 +405,7 @@ describe('skills', () => {
 
   test('can be as large as every client accepts', () => {
     skills([holding(...many)])
-    skills([holding({ ...file('b'), size: 16_777_215 })])
+    skills([holding({ ...file('b'), size: 16_777_215, text: 'x'.repeat(16_777_215) })])
     skills([about({ name: 'a', description: '😀'.repeat(1024), compatibility: 'a'.repeat(500) })])
     skills([named('a'.repeat(64)), named('0-a')])
   })

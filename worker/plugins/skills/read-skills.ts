@@ -1,5 +1,7 @@
+import * as kind from '../../declarations/option-kinds.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { uriProblem } from '../../protocol/uri.ts'
+import { utf8 } from '../../protocol/utf8.ts'
 import type { Skill, SkillFile } from './skill.ts'
 
 export const manifest = 'SKILL.md'
@@ -130,11 +132,16 @@ function checkFile(folder: string, file: SkillFile): void {
   if (path === manifest && !('text' in file)) {
     throw new Error(`The file "${manifest}" of the skill "${folder}" must have text, not base64: save it as UTF-8`)
   }
-  const isWhole = Number.isInteger(size) && size >= 0
-  const content: unknown = 'text' in file ? file.text : file.base64
-  if (!isWhole || !isText(content) || !/^sha256:[\da-f]{64}$/.test(digest)) {
+  if (size !== sizeOf(file) || !/^sha256:[\da-f]{64}$/.test(digest)) {
     throw new Error(
       `The file "${path}" of the skill "${folder}" must have its size in bytes, its digest ("sha256:" and 64 hexadecimal digits), and text or base64: let "npx edgemcp skills" write them`,
     )
   }
+}
+
+/** Returns the bytes of a file, without decoding it; `undefined` for contents of another form. */
+function sizeOf(file: SkillFile): number | undefined {
+  if ('text' in file) return isText(file.text) ? utf8(file.text).length : undefined
+  const { base64 } = file
+  return kind.base64[0](base64) ? Math.floor((base64.replace(/=+$/, '').length * 3) / 4) : undefined
 }
