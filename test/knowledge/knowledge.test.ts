@@ -92,11 +92,11 @@ describe.each(revisions)('in %s', (revision) => {
       { query: 'empty' },
       '"search" of knowledge() returned a document whose "url" is not a URL such as "https://example.com/tea"',
     ],
-    [
+    ...['relative', 'script', 'spaces', 'lines', 'password'].map((id): [string, Record<string, string>, string] => [
       'fetch',
-      { id: 'relative' },
+      { id },
       '"fetch" of knowledge() returned a document whose "url" is not a URL such as "https://example.com/tea"',
-    ],
+    ]),
     ['fetch', { id: 'titleless' }, '"fetch" of knowledge() returned a document whose "title" is not a text'],
     ['fetch', { id: 'text' }, '"fetch" of knowledge() returned a document whose "id" is not a text'],
     ['fetch', { id: 'metadata' }, '"fetch" of knowledge() returned a document whose "metadata" is not an object'],

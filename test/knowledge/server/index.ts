@@ -11,6 +11,10 @@ const rows: Readonly<Record<string, unknown>> = {
   null: null,
   text: 'Boil water.',
   relative: { ...tea, url: '/tea' },
+  script: { ...tea, url: 'javascript:alert(1)' },
+  spaces: { ...tea, url: ' https://example.com/a tea' },
+  lines: { ...tea, url: 'https://exa\nmple.com/tea' },
+  password: { ...tea, url: 'https://ada:secret@example.com/tea' },
   titleless: { ...tea, title: undefined },
   metadata: { ...tea, metadata: ['Ada'] },
 }

@@ -134,6 +134,12 @@ const argument = (name: string, description: string) =>
     return typeof given === 'string' ? { value: given } : { issues: [{ path: [name], message: 'must be a text' }] }
   })
 
+/** Whether a citation can link to a URL, for everyone who reads it. */
+function isWebUrl(text: string): boolean {
+  const url = /^https?:\/\/\S+$/i.test(text) ? URL.parse(text) : null
+  return url?.username === '' && url.password === ''
+}
+
 /** Returns the named members of a document alone: a row of a database may have some that are not for clients. */
 function textsOf(document: unknown, names: JsonSchema, owner: string): Params {
   const texts: Params = {}
@@ -142,7 +148,7 @@ function textsOf(document: unknown, names: JsonSchema, owner: string): Params {
     if (typeof member !== 'string') {
       throw new Error(`"${owner}" of knowledge() returned a document whose "${name}" is not a text`)
     }
-    if (name === 'url' && !URL.canParse(member)) {
+    if (name === 'url' && !isWebUrl(member)) {
       throw new Error(
         `"${owner}" of knowledge() returned a document whose "url" is not a URL such as "https://example.com/tea"`,
       )
