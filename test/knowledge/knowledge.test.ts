@@ -69,6 +69,12 @@ describe.each(revisions)('in %s', (revision) => {
     ['search', { query: 'tea' }, { results: [found] }],
     ['search', { query: 'nothing' }, { results: [] }],
     ['fetch', { id: 'tea' }, { ...found, text: 'Boil water.', metadata: { author: 'Ada' } }],
+    ['fetch', { id: 'metadata null' }, { ...found, text: 'Boil water.' }],
+    [
+      'fetch',
+      { id: 'metadata inner' },
+      { ...found, text: 'Boil water.', metadata: { published: '1970-01-01T00:00:00.000Z' } },
+    ],
     ['fetch', { id: 'bare' }, { ...found, id: 'bare', title: 'Bare', text: '' }],
   ])('%s of %j returns one JSON text, and the same value', async (tool, args, value) => {
     await using client = await connect(server.url, { revision })
@@ -99,7 +105,11 @@ describe.each(revisions)('in %s', (revision) => {
     ]),
     ['fetch', { id: 'titleless' }, '"fetch" of knowledge() returned a document whose "title" is not a text'],
     ['fetch', { id: 'text' }, '"fetch" of knowledge() returned a document whose "id" is not a text'],
-    ['fetch', { id: 'metadata' }, '"fetch" of knowledge() returned a document whose "metadata" is not an object'],
+    ...['', ' date', ' list', ' function'].map((kind): [string, Record<string, string>, string] => [
+      'fetch',
+      { id: `metadata${kind}` },
+      '"fetch" of knowledge() returned a document whose "metadata" is not an object',
+    ]),
   ])('%s of %j is an error that says what to do', async (tool, args, text) => {
     await using client = await connect(server.url, { revision })
     expect(await client.callTool(tool, args)).toMatchObject({ content: [{ type: 'text', text }], isError: true })

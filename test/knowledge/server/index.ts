@@ -17,6 +17,11 @@ const rows: Readonly<Record<string, unknown>> = {
   password: { ...tea, url: 'https://ada:secret@example.com/tea' },
   titleless: { ...tea, title: undefined },
   metadata: { ...tea, metadata: ['Ada'] },
+  'metadata date': { ...tea, metadata: new Date(0) },
+  'metadata list': { ...tea, metadata: { toJSON: () => ['Ada'] } },
+  'metadata function': { ...tea, metadata: () => ({ author: 'Ada' }) },
+  'metadata null': { ...tea, metadata: null },
+  'metadata inner': { ...tea, metadata: { published: new Date(0), author: undefined } },
 }
 const found: Readonly<Record<string, unknown>> = {
   tea: [tea],

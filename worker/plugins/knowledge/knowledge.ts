@@ -21,8 +21,8 @@ export type SearchResult = {
 export type KnowledgeDocument = SearchResult & {
   /** The whole text. */
   readonly text: string
-  /** Data about the document, as JSON values. Default: none. */
-  readonly metadata?: Readonly<Record<string, unknown>>
+  /** Data about the document, as JSON values. Default, and for `null`: none. */
+  readonly metadata?: Readonly<Record<string, unknown>> | null
 }
 
 /** Configures `knowledge()`. */
@@ -98,11 +98,7 @@ export function knowledge(options: KnowledgeOptions): Module {
         if (document === undefined || document === null) {
           return toolError(`Unknown id: ${id}. Use the id of a result of search`)
         }
-        const { metadata } = document
-        if (metadata !== undefined && !isObject(metadata)) {
-          throw new Error('"fetch" of knowledge() returned a document whose "metadata" is not an object')
-        }
-        return { ...textsOf(document, read, 'fetch'), metadata }
+        return { ...textsOf(document, read, 'fetch'), metadata: metadataOf(document) }
       },
     )
   }
@@ -133,6 +129,14 @@ const argument = (name: string, description: string) =>
     const given = isObject(value) ? value[name] : undefined
     return typeof given === 'string' ? { value: given } : { issues: [{ path: [name], message: 'must be a text' }] }
   })
+
+/** Returns what JSON has for the metadata of a document. @throws Error for another value than an object, such as that of a `Date` */
+function metadataOf({ metadata }: KnowledgeDocument): Params | undefined {
+  if (metadata === undefined || metadata === null) return undefined
+  const written: unknown = typeof metadata.toJSON === 'function' ? metadata.toJSON() : metadata
+  if (isObject(written)) return written
+  throw new Error('"fetch" of knowledge() returned a document whose "metadata" is not an object')
+}
 
 /** Whether a citation can link to a URL, for everyone who reads it. */
 function isWebUrl(text: string): boolean {
