@@ -23,7 +23,7 @@ describe.each(revisions)('in %s', (revision) => {
     expect(tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))).toEqual([
       {
         name: 'search',
-        description: 'Finds documents by a query, best first. Read them with fetch. The documents are about tea.',
+        description: 'Finds documents by a query, best first. Read a document by its id. The documents are about tea.',
         inputSchema: {
           type: 'object',
           properties: { query: { type: 'string', description: 'Words or a question' } },
@@ -32,10 +32,11 @@ describe.each(revisions)('in %s', (revision) => {
       },
       {
         name: 'fetch',
-        description: 'Returns the whole text of a document that search found. The documents are about tea.',
+        description:
+          'Returns the whole text of a document that a search found, by its id. The documents are about tea.',
         inputSchema: {
           type: 'object',
-          properties: { id: { type: 'string', description: 'The id of a result of search' } },
+          properties: { id: { type: 'string', description: 'The id of a document that a search found' } },
           required: ['id'],
         },
       },
@@ -85,8 +86,8 @@ describe.each(revisions)('in %s', (revision) => {
   })
 
   test.each([
-    ['fetch', { id: 'coffee' }, 'Unknown id: coffee. Use the id of a result of search'],
-    ['fetch', { id: 'null' }, 'Unknown id: null. Use the id of a result of search'],
+    ['fetch', { id: 'coffee' }, 'Unknown id: coffee. Use the id of a document that a search found'],
+    ['fetch', { id: 'null' }, 'Unknown id: null. Use the id of a document that a search found'],
     ['fetch', {}, 'Invalid arguments for fetch: id: must be a text'],
     ['search', { query: 1 }, 'Invalid arguments for search: query: must be a text'],
     ['search', { query: 'throw' }, 'The index is being built'],

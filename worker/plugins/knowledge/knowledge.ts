@@ -71,7 +71,7 @@ export function knowledge(options: KnowledgeOptions): Module {
       'search',
       {
         title: 'Search documents',
-        description: about('Finds documents by a query, best first. Read them with fetch.'),
+        description: about('Finds documents by a query, best first. Read a document by its id.'),
         inputSchema: argument('query', 'Words or a question'),
         outputSchema: described(objectOf({ results: { type: 'array', items: objectOf(found) } })),
         annotations,
@@ -87,8 +87,8 @@ export function knowledge(options: KnowledgeOptions): Module {
       'fetch',
       {
         title: 'Read a document',
-        description: about('Returns the whole text of a document that search found.'),
-        inputSchema: argument('id', 'The id of a result of search'),
+        description: about('Returns the whole text of a document that a search found, by its id.'),
+        inputSchema: argument('id', 'The id of a document that a search found'),
         outputSchema: described(objectOf(read, { metadata: { type: 'object' } })),
         annotations,
         ...access,
@@ -96,7 +96,7 @@ export function knowledge(options: KnowledgeOptions): Module {
       async (id, ctx) => {
         const document = await fetch(id, ctx)
         if (document === undefined || document === null) {
-          return toolError(`Unknown id: ${id}. Use the id of a result of search`)
+          return toolError(`Unknown id: ${id}. Use the id of a document that a search found`)
         }
         return { ...textsOf(document, read, 'fetch'), metadata: metadataOf(document) }
       },
