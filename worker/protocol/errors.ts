@@ -73,6 +73,8 @@ export class McpError extends Error {
   override readonly name = 'McpError'
   /** The kind of error, which decides the JSON-RPC code and the HTTP status. */
   readonly kind: ErrorKind
+  /** The JSON-RPC code, for an error of an extension that has one of its own. Default: that of the kind. */
+  declare readonly ownCode?: number
   /** The member `data` of the JSON-RPC error; `undefined` without data. */
   readonly data: unknown
   /** Headers of the HTTP response, when the error rejects the request. */

@@ -189,12 +189,17 @@ const isErrorBody = (value: unknown) =>
 export const resultText = (id: RequestId, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result })
 
 /** Writes an error response. `id` is omitted when it could not be read: MCP forbids the `null` of JSON-RPC. */
-export function errorText(id: RequestId | undefined, { message, data }: McpError, { code }: ErrorNumbers): string {
-  const write = (data: unknown) => JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
+export function errorText(
+  id: RequestId | undefined,
+  { message, data, ownCode }: McpError,
+  { code }: ErrorNumbers,
+): string {
+  const write = (data: unknown) =>
+    JSON.stringify({ jsonrpc: '2.0', id, error: { code: ownCode ?? code, message, data } })
   try {
     return write(data)
   } catch {
-    return write('The data of this error has no JSON form')
+    return write('No JSON form')
   }
 }
 

@@ -1,0 +1,423 @@
+/** The subscriptions of a user, and what is to be delivered to them. */
+
+import { encodeBase64url } from '../../worker/protocol/base64url.ts'
+import { isObject } from '../../worker/protocol/jsonrpc.ts'
+import { utf8 } from '../../worker/protocol/utf8.ts'
+import type { Alarms } from '../shared/alarms.ts'
+import type { Schema } from '../shared/schema.ts'
+import { Tables } from '../shared/tables.ts'
+import type { EventsHost } from './events-host.ts'
+import { postWebhook, type WebhookResponse } from './post-webhook.ts'
+import type { DeliveryStatus, EventIndexRpc, NewSubscription, Publication, SubscribeOutcome } from './rpc.ts'
+
+/**
+ * Times are milliseconds since 1970.
+ *
+ * | table           | a row is                                                                     | until                     |
+ * |-----------------|------------------------------------------------------------------------------|---------------------------|
+ * | `subscriptions` | a subscription; `suspended` after its receiver has refused several attempts  | it ends, or is not refreshed |
+ * | `verified`      | a URL that has answered a challenge                                          | no subscription has it    |
+ * | `failures`      | a verification that failed                                                   | an hour                   |
+ * | `events`        | an event, without `body` once it is delivered: it is not delivered again     | a day                     |
+ * | `deliveries`    | an event on its way to a subscription                                        | it is delivered, or the subscription ends |
+ */
+const schema = `
+CREATE TABLE subscriptions (id TEXT PRIMARY KEY, name TEXT NOT NULL, url TEXT NOT NULL, secret TEXT NOT NULL, previous TEXT,
+  previousUntil INTEGER NOT NULL DEFAULT 0, principal TEXT NOT NULL, tenant TEXT, refreshBefore INTEGER NOT NULL,
+  suspended INTEGER NOT NULL DEFAULT 0, unauthorized INTEGER NOT NULL DEFAULT 0, lastDeliveryAt INTEGER, lastError TEXT, failedSince INTEGER);
+CREATE TABLE verified (url TEXT PRIMARY KEY);
+CREATE TABLE failures (at INTEGER NOT NULL);
+CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL);
+CREATE TABLE deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, subscription TEXT NOT NULL, key TEXT,
+  attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL);
+CREATE INDEX deliveries_due ON deliveries (due);
+CREATE INDEX deliveries_of ON deliveries (subscription, key, seq);`
+
+type Subscription = {
+  id: string
+  name: string
+  url: string
+  secret: string
+  previous: string | null
+  previousUntil: number
+  principal: string
+  tenant: string | null
+  refreshBefore: number
+  suspended: number
+  unauthorized: number
+  lastDeliveryAt: number | null
+  lastError: string | null
+  failedSince: number | null
+}
+type Delivery = { seq: number; event: string; subscription: string; attempts: number }
+
+const hourMs = 60 * 60_000
+/** Milliseconds for which an event is not delivered again. */
+const rememberedMs = 24 * hourMs
+/** Milliseconds for which attempts are signed with a secret that was replaced, too. */
+const previousSecretMs = 10 * 60_000
+/** Attempts that run at the same time, and those to one subscription. */
+const maxRunning = 6
+const maxRunningEach = 2
+/** Responses 401 in a row after which a subscription waits for its refresh: its receiver does not know it. */
+const maxUnauthorized = 5
+const firstRetryMs = 1000
+const longestRetryMs = hourMs
+
+export class EventOwner {
+  readonly #name: string
+  readonly #storage: DurableObjectStorage
+  readonly #tables: Tables
+  readonly #schema: Schema
+  readonly #alarms: Alarms
+  readonly #host: EventsHost
+  /** Verifications that run, by the id of the subscription. The last one counts. */
+  readonly #verifying = new Map<string, symbol>()
+  readonly #running = new Map<number, { readonly subscription: string; readonly ended: Promise<void> }>()
+  #poked = Promise.withResolvers<void>()
+
+  constructor(
+    name: string,
+    storage: DurableObjectStorage,
+    parts: { schema: Schema; alarms: Alarms; host: EventsHost },
+  ) {
+    this.#name = name
+    this.#storage = storage
+    this.#tables = new Tables(storage.sql, 'subscriptions', schema)
+    this.#schema = parts.schema
+    this.#alarms = parts.alarms
+    this.#host = parts.host
+  }
+
+  /** Called after the storage was deleted. */
+  reset(): void {
+    this.#tables.reset()
+  }
+
+  async subscribe(subscription: NewSubscription): Promise<SubscribeOutcome> {
+    const { id, url, secret } = subscription
+    const before = this.#find(id)
+    const isVerified = this.#tables.query('SELECT 1 FROM verified WHERE url = ?', url).length > 0
+    const { subscriptions: max, failedVerifications } = this.#host.limits
+    const others = this.#tables
+      .query<{ id: string }>('SELECT id FROM subscriptions WHERE id <> ?', id)
+      .map((row) => row.id)
+    if (new Set([...others, ...this.#verifying.keys()]).size >= max && !before)
+      return { kind: 'exhausted', limit: 'subscriptions', max }
+    if (!isVerified) {
+      if (this.#failedVerifications() >= failedVerifications)
+        return { kind: 'exhausted', limit: 'failedVerifications', max: failedVerifications }
+      const reason = await this.#verify(subscription)
+      if (reason !== undefined) return { kind: 'unverified', reason }
+    }
+    const lifetimeMs = subscription.refreshBefore - Date.now() + hourMs
+    const [sealed, previous] = await Promise.all([
+      this.#host.seal(secret, lifetimeMs),
+      before && this.#host.open(before.secret),
+    ])
+    await this.#activate(subscription, sealed, previous === secret ? undefined : this.#find(id)?.secret)
+    return { kind: 'active', status: before && statusOf(before) }
+  }
+
+  async #activate(subscription: NewSubscription, sealed: string, previous: string | undefined): Promise<void> {
+    const { id, name, args, url, principal, tenant = null, refreshBefore, owner } = subscription
+    this.#schema.store()
+    this.#tables.create()
+    const row = [id, name, url, sealed, principal, tenant, refreshBefore]
+    this.#storage.transactionSync(() => {
+      this.#storage.sql.exec('INSERT OR IGNORE INTO verified VALUES (?)', url)
+      this.#storage.sql.exec(
+        `INSERT INTO subscriptions (id, name, url, secret, principal, tenant, refreshBefore) VALUES (?, ?, ?, ?, ?, ?, ?)
+          ON CONFLICT (id) DO UPDATE SET secret = excluded.secret, principal = excluded.principal, refreshBefore = excluded.refreshBefore,
+            suspended = 0, unauthorized = 0`,
+        ...row,
+      )
+      if (previous !== undefined) {
+        const until = Date.now() + previousSecretMs
+        this.#storage.sql.exec(
+          'UPDATE subscriptions SET previous = ?, previousUntil = ? WHERE id = ?',
+          previous,
+          until,
+          id,
+        )
+      }
+      // What waited for the refresh.
+      this.#storage.sql.exec(
+        'UPDATE deliveries SET due = min(due, ?) WHERE subscription = ?',
+        Date.now() + firstRetryMs,
+        id,
+      )
+    })
+    await this.#alarms.add(Math.min(refreshBefore, this.#nextDue() ?? refreshBefore))
+    const member = { id, owner: this.#name, who: owner, args, expires: refreshBefore }
+    await this.#index(name).add(member)
+  }
+
+  async unsubscribe(id: string): Promise<boolean> {
+    this.#verifying.delete(id)
+    const subscription = this.#find(id)
+    if (!subscription) return false
+    await this.#end(subscription)
+    return true
+  }
+
+  async deliver({ id, body, key }: Publication, ids: readonly string[]): Promise<readonly string[]> {
+    const known = ids.map((one) => this.#find(one)).filter((one) => one !== undefined)
+    const ended = ids.filter((one) => !known.some((subscription) => subscription.id === one))
+    const isKnown = this.#tables.query('SELECT 1 FROM events WHERE id = ?', id).length > 0
+    if (known.length === 0 || isKnown) return ended
+    const now = Date.now()
+    this.#storage.transactionSync(() => {
+      this.#storage.sql.exec('INSERT INTO events VALUES (?, ?, ?)', id, body, now)
+      for (const { id: subscription, suspended, refreshBefore } of known) {
+        const due = suspended ? refreshBefore : now
+        this.#storage.sql.exec(
+          'INSERT INTO deliveries (event, subscription, key, due) VALUES (?, ?, ?, ?)',
+          id,
+          subscription,
+          key ?? null,
+          due,
+        )
+      }
+      this.#dropOldest()
+    })
+    this.#poked.resolve()
+    await this.#alarms.add(now)
+    return ended
+  }
+
+  /** Sends what is due. @returns milliseconds since 1970 of the next time; `undefined`: none, and nothing is stored any more */
+  async onAlarm(): Promise<number | undefined> {
+    for (const expired of this.#tables.query<Subscription>(
+      'SELECT * FROM subscriptions WHERE refreshBefore <= ?',
+      Date.now(),
+    ))
+      await this.#end(expired)
+    this.#tables.query('DELETE FROM events WHERE at < ? AND body IS NULL', Date.now() - rememberedMs)
+    await this.#sendDue()
+    const [row] = this.#tables.query<{ expires: number | null }>(
+      'SELECT min(refreshBefore) AS expires FROM subscriptions',
+    )
+    const times = [this.#nextDue(), row?.expires].filter((time) => typeof time === 'number')
+    return times.length > 0 ? Math.min(...times) : undefined
+  }
+
+  /** Runs attempts until none is due. One that takes long delays no other subscription. */
+  async #sendDue(): Promise<void> {
+    for (;;) {
+      this.#poked = Promise.withResolvers()
+      for (const delivery of this.#nextDeliveries()) this.#start(delivery)
+      if (this.#running.size === 0) return
+      await Promise.race([...[...this.#running.values()].map(({ ended }) => ended), this.#poked.promise])
+    }
+  }
+
+  #nextDeliveries(): Delivery[] {
+    const due = this.#tables.query<Delivery>(
+      `SELECT seq, event, subscription, attempts FROM deliveries AS one WHERE due <= ? AND (key IS NULL OR NOT EXISTS
+        (SELECT 1 FROM deliveries AS other WHERE other.subscription = one.subscription AND other.key = one.key AND other.seq < one.seq))
+        ORDER BY due, seq LIMIT 100`,
+      Date.now(),
+    )
+    const counts = new Map<string, number>()
+    for (const { subscription } of this.#running.values()) counts.set(subscription, (counts.get(subscription) ?? 0) + 1)
+    const chosen: Delivery[] = []
+    for (const delivery of due) {
+      const count = counts.get(delivery.subscription) ?? 0
+      if (
+        this.#running.has(delivery.seq) ||
+        count >= maxRunningEach ||
+        this.#running.size + chosen.length >= maxRunning
+      )
+        continue
+      counts.set(delivery.subscription, count + 1)
+      chosen.push(delivery)
+    }
+    return chosen
+  }
+
+  #start(delivery: Delivery): void {
+    const ended = this.#attempt(delivery)
+      .catch((problem) => {
+        this.#host.report(problem)
+        this.#retryLater(delivery, 'internal')
+      })
+      .finally(() => this.#running.delete(delivery.seq))
+    this.#running.set(delivery.seq, { subscription: delivery.subscription, ended })
+  }
+
+  async #attempt(delivery: Delivery): Promise<void> {
+    const { event, subscription: id } = delivery
+    const subscription = this.#find(id)
+    const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
+    if (!subscription || !row?.body) return this.#finish(delivery)
+    if (!(await this.#host.isAllowed(subscription))) return this.#end(subscription)
+    const secrets = await this.#secretsOf(subscription)
+    if (secrets.length === 0) {
+      this.#host.report(
+        new Error(`The secret of the subscription ${id} cannot be read: its key is no longer in EDGEMCP_KEYS`),
+      )
+      return this.#end(subscription)
+    }
+    const webhook = { url: subscription.url, secrets, subscription: id, id: event, body: row.body }
+    const response = await postWebhook(webhook, this.#host.limits.timeoutMs)
+    // The subscription may have ended meanwhile.
+    if (this.#find(id)) await this.#onResponse(delivery, subscription, response)
+  }
+
+  async #onResponse(delivery: Delivery, subscription: Subscription, response: WebhookResponse): Promise<void> {
+    const { status } = response
+    const { id, refreshBefore } = subscription
+    if (status !== undefined && status >= 200 && status < 300) {
+      this.#finish(delivery)
+      const set = 'lastDeliveryAt = ?, lastError = NULL, failedSince = NULL, unauthorized = 0'
+      this.#tables.query(`UPDATE subscriptions SET ${set} WHERE id = ?`, Date.now(), id)
+    } else if (status === 410) {
+      await this.#end(subscription)
+    } else if (status === 413) {
+      this.#host.report(
+        new Error(`A receiver refused an event of the subscription ${id} as too large: it is not sent again`),
+      )
+      this.#finish(delivery)
+    } else {
+      this.#retryLater(delivery, categoryOf(response))
+      const isUnauthorized = status === 401
+      this.#tables.query(
+        'UPDATE subscriptions SET unauthorized = ? WHERE id = ?',
+        isUnauthorized ? subscription.unauthorized + 1 : 0,
+        id,
+      )
+      if (!isUnauthorized || subscription.unauthorized + 1 < maxUnauthorized) return
+      this.#tables.query('UPDATE subscriptions SET suspended = 1 WHERE id = ?', id)
+      this.#tables.query('UPDATE deliveries SET due = ? WHERE subscription = ?', refreshBefore, id)
+    }
+  }
+
+  #retryLater({ seq, subscription, attempts }: Delivery, error: string): void {
+    const now = Date.now()
+    const pauseMs = Math.min(firstRetryMs * 2 ** attempts, longestRetryMs)
+    const due = now + pauseMs * (1 - Math.random() / 2)
+    this.#tables.query('UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE seq = ?', Math.ceil(due), seq)
+    const set = 'lastError = ?, failedSince = coalesce(failedSince, ?)'
+    this.#tables.query(`UPDATE subscriptions SET ${set} WHERE id = ?`, error, now, subscription)
+  }
+
+  #finish({ seq, event }: Pick<Delivery, 'seq' | 'event'>): void {
+    this.#storage.transactionSync(() => {
+      this.#tables.query('DELETE FROM deliveries WHERE seq = ?', seq)
+      this.#tables.query(
+        'UPDATE events SET body = NULL WHERE id = ? AND id NOT IN (SELECT event FROM deliveries)',
+        event,
+      )
+    })
+  }
+
+  async #end({ id, name, url }: Subscription): Promise<void> {
+    this.#storage.transactionSync(() => {
+      this.#tables.query('DELETE FROM subscriptions WHERE id = ?', id)
+      this.#tables.query('DELETE FROM deliveries WHERE subscription = ?', id)
+      this.#tables.query('DELETE FROM verified WHERE url = ? AND url NOT IN (SELECT url FROM subscriptions)', url)
+      this.#tables.query('UPDATE events SET body = NULL WHERE id NOT IN (SELECT event FROM deliveries)')
+    })
+    // The index learns of it with the next event, too.
+    await this.#index(name)
+      .remove([id])
+      .catch((problem) => this.#host.report(problem))
+  }
+
+  /** Drops the oldest deliveries beyond the limit, which is reported. */
+  #dropOldest(): void {
+    const [{ count = 0 } = {}] = this.#tables.query<{ count: number }>('SELECT count(*) AS count FROM deliveries')
+    const excess = count - this.#host.limits.waiting
+    if (excess <= 0) return
+    this.#host.report(
+      new Error(`${excess} events of a user are dropped: more than ${this.#host.limits.waiting} wait for receivers`),
+    )
+    const oldest = this.#tables.query<Delivery>('SELECT seq, event FROM deliveries ORDER BY seq LIMIT ?', excess)
+    for (const delivery of oldest) this.#finish(delivery)
+  }
+
+  /** Sends a challenge, which the receiver must return. @returns why it is not verified; `undefined` if it is */
+  async #verify({ id, url, secret }: NewSubscription): Promise<string | undefined> {
+    const token = Symbol(id)
+    this.#verifying.set(id, token)
+    const random = () => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
+    const challenge = random()
+    const body = JSON.stringify({ type: 'verification', challenge })
+    const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${random()}`, body }
+    const response = await postWebhook(webhook, this.#host.limits.timeoutMs)
+    const isLast = this.#verifying.get(id) === token
+    if (isLast) this.#verifying.delete(id)
+    const reason = reasonOf(response, challenge)
+    if (reason === undefined) return isLast ? undefined : 'challenge_failed'
+    this.#schema.store()
+    this.#tables.create()
+    this.#storage.sql.exec('INSERT INTO failures VALUES (?)', Date.now())
+    await this.#alarms.add(Date.now() + hourMs)
+    return reason
+  }
+
+  #failedVerifications(): number {
+    this.#tables.query('DELETE FROM failures WHERE at < ?', Date.now() - hourMs)
+    const [row] = this.#tables.query<{ count: number }>('SELECT count(*) AS count FROM failures')
+    return row?.count ?? 0
+  }
+
+  async #secretsOf({ secret, previous, previousUntil }: Subscription): Promise<readonly string[]> {
+    const sealed = previous !== null && previousUntil > Date.now() ? [secret, previous] : [secret]
+    const opened = await Promise.all(sealed.map((text) => this.#host.open(text)))
+    return opened.filter((text) => text !== undefined)
+  }
+
+  #find(id: string): Subscription | undefined {
+    const [row] = this.#tables.query<Subscription>(
+      'SELECT * FROM subscriptions WHERE id = ? AND refreshBefore > ?',
+      id,
+      Date.now(),
+    )
+    return row
+  }
+
+  #nextDue(): number | undefined {
+    const [row] = this.#tables.query<{ due: number | null }>('SELECT min(due) AS due FROM deliveries')
+    return row?.due ?? undefined
+  }
+
+  #index(name: string): EventIndexRpc {
+    return this.#host.index(name)
+  }
+}
+
+function reasonOf(response: WebhookResponse, challenge: string): string | undefined {
+  if (response.status === undefined) return response.reason
+  const { status, text } = response
+  if (status >= 500) return 'http_5xx'
+  if (status >= 400) return 'http_4xx'
+  if (status < 200 || status >= 300) return 'challenge_failed'
+  return isEcho(text, challenge) ? undefined : 'challenge_failed'
+}
+
+/** Compares in the same time, wherever the texts differ. */
+function isEcho(text: string, challenge: string): boolean {
+  let echo: unknown
+  try {
+    echo = JSON.parse(text)
+  } catch {
+    return false
+  }
+  if (!isObject(echo) || typeof echo.challenge !== 'string') return false
+  const [a, b] = [utf8(echo.challenge), utf8(challenge)]
+  return a.byteLength === b.byteLength && crypto.subtle.timingSafeEqual(a, b)
+}
+
+const categoryOf = (response: WebhookResponse): string =>
+  response.status === undefined ? response.reason : `http_${Math.floor(response.status / 100)}xx`
+
+function statusOf({ suspended, lastDeliveryAt, lastError, failedSince }: Subscription): DeliveryStatus {
+  return {
+    active: suspended === 0,
+    lastError,
+    ...(lastDeliveryAt !== null && { lastDeliveryAt: new Date(lastDeliveryAt).toISOString() }),
+    ...(failedSince !== null && { failedSince: new Date(failedSince).toISOString() }),
+  }
+}

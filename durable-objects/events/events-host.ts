@@ -1,0 +1,36 @@
+import type { EventIndexRpc, EventOwnerRpc } from './rpc.ts'
+
+/** Provides the objects of events with what they need of the endpoint. */
+export type EventsHost = {
+  index(event: string): EventIndexRpc
+  owner(name: string): EventOwnerRpc
+  /** Whether a subscription with these arguments receives the payload. @param args JSON @param payload JSON */
+  matches(event: string, args: string, payload: string): Promise<boolean>
+  /**
+   * Decides again whether a subscription may receive its event. Returns false if its principal may not any more.
+   *
+   * @throws any error when that cannot be decided now
+   */
+  isAllowed(subscription: {
+    readonly name: string
+    readonly principal: string
+    readonly tenant: string | null
+  }): Promise<boolean>
+  /** Encrypts a secret. @param lifetimeMs milliseconds */
+  seal(secret: string, lifetimeMs: number): Promise<string>
+  /** Decrypts it; `undefined` if it has expired or its key is gone. */
+  open(sealed: string): Promise<string | undefined>
+  readonly limits: EventLimits
+  report(problem: unknown): void
+}
+
+export type EventLimits = {
+  /** Subscriptions of a user. */
+  readonly subscriptions: number
+  /** Deliveries that wait for a user. The oldest ones become dead letters beyond it. */
+  readonly waiting: number
+  /** Milliseconds until an attempt counts as failed. */
+  readonly timeoutMs: number
+  /** Verifications of a user that may fail in an hour. */
+  readonly failedVerifications: number
+}

@@ -1,0 +1,94 @@
+/**
+ * What `events()` stores. Each user has an object with its subscriptions, and each event has one that knows all of them.
+ *
+ * | object                | stores                                                        |
+ * |-----------------------|---------------------------------------------------------------|
+ * | `owner <ownerKey>`    | see `event-owner.ts`                                          |
+ * | `event <name>`        | see `event-index.ts`                                          |
+ *
+ * | key    | meaning                 | lifetime                      |
+ * |--------|-------------------------|-------------------------------|
+ * | `name` | the name of the object  | as long as anything is stored |
+ */
+import { DurableObject } from 'cloudflare:workers'
+import { Alarms } from '../shared/alarms.ts'
+import { Schema } from '../shared/schema.ts'
+import { EventIndex } from './event-index.ts'
+import { EventOwner } from './event-owner.ts'
+import type { EventsHost } from './events-host.ts'
+import { migrations } from './migrations.ts'
+import type {
+  EventIndexRpc,
+  EventOwnerRpc,
+  Member,
+  NewSubscription,
+  Publication,
+  StoredRecipients,
+  SubscribeOutcome,
+} from './rpc.ts'
+
+export class Events extends DurableObject implements EventOwnerRpc, EventIndexRpc {
+  readonly #schema = new Schema(this.ctx.storage, migrations)
+  readonly #alarms = new Alarms(this.ctx.storage)
+  readonly #name: string
+  readonly #owner: EventOwner
+  readonly #index: EventIndex
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: EventsHost) {
+    super(ctx, env)
+    // An alarm does not know the name of its object.
+    this.#name = ctx.id.name ?? ctx.storage.kv.get<string>('name') ?? ''
+    const parts = { schema: this.#schema, alarms: this.#alarms, host }
+    this.#owner = new EventOwner(this.#name, ctx.storage, parts)
+    this.#index = new EventIndex(this.#name.replace(/^event /, ''), ctx.storage, parts)
+  }
+
+  subscribe(subscription: NewSubscription): Promise<SubscribeOutcome> {
+    this.#begin()
+    return this.#owner.subscribe(subscription)
+  }
+
+  unsubscribe(id: string): Promise<boolean> {
+    this.#schema.check()
+    return this.#owner.unsubscribe(id)
+  }
+
+  deliver(publication: Publication, subscriptions: readonly string[]): Promise<readonly string[]> {
+    this.#schema.check()
+    return this.#owner.deliver(publication, subscriptions)
+  }
+
+  async add(member: Member): Promise<void> {
+    this.#begin()
+    this.#index.add(member)
+    await this.#alarms.add(member.expires)
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    this.#schema.check()
+    this.#index.remove(ids)
+  }
+
+  publish(publication: Publication, payload: string, recipients: StoredRecipients): Promise<void> {
+    this.#schema.check()
+    return this.#index.publish(publication, payload, recipients)
+  }
+
+  override async alarm(): Promise<void> {
+    if (await this.#schema.putOffAlarm()) return
+    const next = await (this.#name.startsWith('event ') ? this.#index : this.#owner).onAlarm()
+    if (next !== undefined) return this.#alarms.add(next)
+    // What came meanwhile has set an alarm of its own.
+    if ((await this.ctx.storage.getAlarm()) !== null) return
+    await this.ctx.storage.deleteAll()
+    this.#schema.reset()
+    this.#owner.reset()
+    this.#index.reset()
+  }
+
+  #begin(): void {
+    this.#schema.check()
+    this.#schema.store()
+    if (this.ctx.storage.kv.get('name') === undefined) this.ctx.storage.kv.put('name', this.#name)
+  }
+}

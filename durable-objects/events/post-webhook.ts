@@ -1,0 +1,59 @@
+/**
+ * Sends one signed POST to a callback URL.
+ *
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+import { sign } from './signature.ts'
+
+/** Bytes of a response that are read. */
+const maxResponseBytes = 4096
+
+export type Webhook = {
+  readonly url: string
+  /** The current secret, and those that it replaced a short time ago. */
+  readonly secrets: readonly string[]
+  readonly subscription: string
+  readonly id: string
+  readonly body: string
+}
+
+/** The status of a response, with its start; or why there is none. */
+export type WebhookResponse =
+  | { readonly status: number; readonly text: string }
+  | { readonly status: undefined; readonly reason: 'timeout' | 'connection_refused' }
+
+/** Redirects are not followed. */
+export async function postWebhook(
+  { url, secrets, subscription, id, body }: Webhook,
+  timeoutMs: number,
+): Promise<WebhookResponse> {
+  const seconds = Math.floor(Date.now() / 1000)
+  const headers = {
+    'Content-Type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': await sign(secrets, { id, seconds, body }),
+    'X-MCP-Subscription-Id': subscription,
+  }
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
+    return { status: response.status, text: await startOf(response) }
+  } catch {
+    return { status: undefined, reason: signal.aborted ? 'timeout' : 'connection_refused' }
+  }
+}
+
+/** Reads the start of a body, and cancels the rest. */
+async function startOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let [text, bytes] = ['', 0]
+  const reader = body?.getReader()
+  for (let read = await reader?.read(); read && !read.done && bytes < maxResponseBytes; read = await reader?.read()) {
+    const part: Uint8Array = read.value
+    bytes += part.byteLength
+    text += decoder.decode(part.subarray(0, maxResponseBytes), { stream: true })
+  }
+  await reader?.cancel()
+  return text
+}

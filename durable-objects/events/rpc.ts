@@ -1,0 +1,78 @@
+/** The RPC interfaces of events. Types only, so that `worker/` can import them. */
+import type { Owner } from '../../worker/protocol/principal.ts'
+
+/** Selects the principals who receive an event: one user, the users of one tenant, or everyone. */
+export type StoredRecipients =
+  | (Required<Pick<Owner, 'issuer' | 'subject'>> & { readonly tenant?: string | undefined })
+  | { readonly issuer: string; readonly tenant: string }
+  | { readonly everyone: true }
+
+/** An event, as it is sent. */
+export type Publication = {
+  /** Value of the header `webhook-id`. */
+  readonly id: string
+  /** The JSON of every attempt. */
+  readonly body: string
+  /** Events with the same key reach a subscription in their order. Default: in any order. */
+  readonly key?: string | undefined
+}
+
+/** A subscription to one event, by webhook. */
+export type NewSubscription = {
+  readonly id: string
+  /** Name of the event. */
+  readonly name: string
+  /** JSON of the arguments, in one spelling. */
+  readonly args: string
+  readonly url: string
+  readonly secret: string
+  /** The principal, sealed. */
+  readonly principal: string
+  readonly owner: Owner
+  /** The tenant of the endpoint. */
+  readonly tenant: string | undefined
+  /** Milliseconds since 1970. */
+  readonly refreshBefore: number
+}
+
+export type SubscribeOutcome =
+  | { readonly kind: 'active'; readonly status: DeliveryStatus | undefined }
+  | { readonly kind: 'unverified'; readonly reason: string }
+  | { readonly kind: 'exhausted'; readonly limit: string; readonly max: number }
+
+/** @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events */
+export type DeliveryStatus = {
+  readonly active: boolean
+  readonly lastDeliveryAt?: string
+  readonly lastError: string | null
+  readonly failedSince?: string
+}
+
+/** The RPC interface of the object of an owner: the subscriptions of a user, and what is to be delivered to them. */
+export interface EventOwnerRpc {
+  /** Verifies the URL, unless it is verified, and activates or refreshes the subscription. */
+  subscribe(subscription: NewSubscription): Promise<SubscribeOutcome>
+  /** Returns false for an unknown subscription. */
+  unsubscribe(id: string): Promise<boolean>
+  /** Stores deliveries of an event. Those that are stored already, and subscriptions that have ended, are ignored. Returns ids of the latter. */
+  deliver(publication: Publication, subscriptions: readonly string[]): Promise<readonly string[]>
+}
+
+/** A subscription in the index of its event. */
+export type Member = {
+  readonly id: string
+  /** Name of the object of its owner. */
+  readonly owner: string
+  readonly who: Owner
+  readonly args: string
+  /** Milliseconds since 1970. */
+  readonly expires: number
+}
+
+/** The RPC interface of the object of an event: its subscriptions, and the publications that are on their way to them. */
+export interface EventIndexRpc {
+  add(member: Member): Promise<void>
+  remove(ids: readonly string[]): Promise<void>
+  /** Stores an event, which then reaches each of its subscriptions. */
+  publish(publication: Publication, payload: string, recipients: StoredRecipients): Promise<void>
+}

@@ -1,0 +1,66 @@
+/** A server whose users subscribe to orders of shops. A token is the JSON of its user. */
+import { type Auth, createServer, type Principal, serve } from 'edgemcp'
+import { event, events } from 'edgemcp/events'
+import { sessions } from 'edgemcp/sessions'
+import * as z from 'zod'
+
+const server = createServer({ name: 'events', version: '1.0.0' })
+server.tool('greet', { description: 'Greets' }, () => 'Hello')
+
+const orderPaid = event('order.paid', {
+  description: 'An order was paid',
+  inputSchema: z.object({ shop: z.string() }),
+  payloadSchema: z.object({ shop: z.string(), total: z.number() }),
+  matches: ({ shop }, order) => order.shop === shop,
+})
+const audited = event('order.audited', {
+  payloadSchema: z.object({ id: z.string() }),
+  scopes: ['audit'],
+})
+const hidden = event('order.hidden', {
+  payloadSchema: z.object({ id: z.string() }),
+  visibleTo: ({ principal }) => principal?.subject === 'root',
+})
+const all = { 'order.paid': orderPaid, 'order.audited': audited, 'order.hidden': hidden }
+
+const principalOf = (text: string): Principal | undefined => {
+  const given = JSON.parse(text)
+  return { issuer: 'https://idp.example', scopes: [], claims: {}, ...given }
+}
+
+const auth: Auth = {
+  allowAnonymous: true,
+  authenticate: async ({ headers }) => {
+    const token = headers.get('Authorization')?.slice('Bearer '.length)
+    return token === undefined ? undefined : principalOf(token)
+  },
+  // The identity provider knows who is revoked, and who has which scopes.
+  reauthorize: async (principal) => {
+    const response = await fetch(`https://idp.example/${principal.subject}`)
+    if (response.status === 404) return undefined
+    return { ...principal, scopes: (await response.json()) as string[] }
+  },
+}
+
+const worker = serve(server, {
+  auth,
+  plugins: [sessions(), events([orderPaid, audited, hidden], { timeout: '500ms', maxSubscriptions: 5 })],
+})
+
+export const { McpSession, McpEvents } = worker
+export default {
+  async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    if (new URL(request.url).pathname !== '/publish') return worker.fetch(request, env, ctx)
+    const { name, payload, recipients, options } = (await request.json()) as {
+      name: keyof typeof all
+      payload: never
+      recipients: never
+      options: object
+    }
+    try {
+      return Response.json(await all[name].publish(payload, recipients, options))
+    } catch (problem) {
+      return Response.json({ problem: String(problem) }, { status: 400 })
+    }
+  },
+}

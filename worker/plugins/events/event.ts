@@ -1,0 +1,218 @@
+/** `event()`: declares an event that clients subscribe to. */
+import type { Publication, StoredRecipients } from '../../../durable-objects/events/rpc.ts'
+import type { Caller } from '../../declarations/caller.ts'
+import { checkNames, checkObject, checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
+import type { Awaitable } from '../../declarations/context.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import {
+  type Infer,
+  type InferInput,
+  isStandard,
+  issuesText,
+  readSchema,
+  type StandardSchema,
+  type Validator,
+} from '../../declarations/schema.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { utf8 } from '../../protocol/utf8.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a schema of any input and output
+type AnySchema = StandardSchema<any, any>
+
+/** Describes an event. */
+export type EventDefinition<A extends AnySchema, P extends AnySchema> = {
+  /** Tells models what happens when the event is published, and when to subscribe to it. */
+  description?: string
+  /** Arguments of a subscription, an object: what a client filters by. Default: none. */
+  inputSchema?: A
+  /** What subscribers receive: an object without a member `type`. */
+  payloadSchema: P
+  /**
+   * OAuth scopes that a subscriber needs, all of them: when it subscribes, and before each delivery. Default: none; every authenticated caller
+   * may subscribe.
+   */
+  scopes?: readonly string[]
+  /** Decides for each caller whether the event is visible: when it lists events or subscribes, and before each delivery. Default: visible. */
+  visibleTo?: (caller: Pick<Caller, 'principal'>) => Awaitable<boolean>
+  /**
+   * Returns whether a subscription with these arguments receives a payload. If it throws, the error is reported and the subscription does not
+   * receive the payload. Default: every subscription does.
+   */
+  matches?: (args: InferInput<A>, payload: Infer<P>) => Awaitable<boolean>
+}
+
+/** Selects who receives an event: one user, such as `ctx.principal`, the users of a tenant, or everyone. */
+export type EventRecipients =
+  | {
+      /** The user. Without `tenant`, its principals without a tenant. */
+      readonly user: { readonly issuer: string; readonly subject: string; readonly tenant?: string | undefined }
+    }
+  | {
+      /** The tenant, with the issuer that names it. */
+      readonly tenant: { readonly issuer: string; readonly tenant: string }
+    }
+  | {
+      /** All subscribers. */
+      readonly everyone: true
+    }
+
+/** An event that a server publishes. */
+export interface Event<P = unknown> {
+  /** Name of the event. */
+  readonly name: string
+  /**
+   * Publishes the event. Resolves with its id once it is stored: from then on, each subscriber receives it at least once. Subscribers
+   * recognize a repetition by the id.
+   *
+   * @param payload the event, as `payloadSchema` validates it; its JSON has at most 262,144 bytes with name and time
+   * @param recipients who receives it
+   * @param options `key`: events with the same key reach each subscription in the order in which they were published. Default: in any order
+   * @throws Error for a payload that does not match, and when no endpoint serves the event
+   */
+  publish(payload: P, recipients: EventRecipients, options?: { readonly key?: string }): Promise<string>
+}
+
+/** An event, as the plugin uses it. */
+export type DeclaredEvent = {
+  readonly name: string
+  readonly description: string | undefined
+  readonly input: Validator | undefined
+  readonly payload: Validator
+  readonly scopes: readonly string[]
+  visibleTo(caller: Pick<Caller, 'principal'>): Awaitable<boolean>
+  matches(args: unknown, payload: unknown): Awaitable<boolean>
+  /** Publishes through an endpoint from now on. @param key of several with the same key, the last one publishes */
+  connect(key: string, publish: Publish): void
+}
+
+type Publish = (publication: Publication, payload: string, recipients: StoredRecipients) => Promise<void>
+
+const declared = new WeakMap<object, DeclaredEvent>()
+
+/** @throws Error for a value that `event()` did not return */
+export function declaredEvent(value: unknown): DeclaredEvent {
+  const found = isObject(value) ? declared.get(value) : undefined
+  if (found) return found
+  throw new Error('events() takes a list of events: events([event(…), …])')
+}
+
+/** Bytes of the JSON of an event. */
+const maxBytes = 262_144
+
+// biome-ignore lint/suspicious/noExplicitAny: an event of any schemas
+const kinds: KindsOf<EventDefinition<any, any>> = {
+  description: kind.name,
+  inputSchema: kind.anything,
+  payloadSchema: kind.required(kind.anything),
+  scopes: kind.scopes,
+  visibleTo: kind.fn,
+  matches: kind.fn,
+}
+
+/**
+ * Declares an event, which `events()` serves to clients and `publish()` sends to subscribers.
+ *
+ * @param name 1 to 128 letters, digits, `.`, `_` and `-`
+ * @throws Error at startup for an invalid name or option. The message names the fix
+ * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ *
+ * @example
+ * const orderPaid = event('order.paid', {
+ *   description: 'An order was paid',
+ *   inputSchema: z.object({ shop: z.string() }),
+ *   payloadSchema: z.object({ id: z.string(), shop: z.string(), total: z.number() }),
+ *   matches: ({ shop }, order) => order.shop === shop,
+ * })
+ * await orderPaid.publish({ id: '1', shop: 'tea', total: 5 }, { everyone: true }, { key: 'order 1' })
+ */
+export function event<A extends AnySchema = StandardSchema<Record<never, never>>, P extends AnySchema = AnySchema>(
+  name: string,
+  definition: EventDefinition<A, P>,
+): Event<InferInput<P>> {
+  checkValue('event()', 'name', name, [
+    (value) => kind.toolName.test(String(value)),
+    'letters, digits, ".", "_" and "-", at most 128',
+  ])
+  const owner = `event "${name}"`
+  checkOptions(owner, definition, kinds)
+  const {
+    description,
+    inputSchema,
+    payloadSchema,
+    scopes = [],
+    visibleTo = () => true,
+    matches = () => true,
+  } = definition
+  const endpoints = new Map<string, Publish>()
+  const payload = schemaOf(payloadSchema, `payloadSchema of ${owner}`)
+  const value: Event<InferInput<P>> = {
+    name,
+    async publish(given, recipients, options = {}) {
+      const to = readRecipients(recipients)
+      checkOptions(`publish() of ${owner}`, options, { key: kind.name })
+      const checked = await payload.check(given)
+      if ('issues' in checked) throw new Error(`The payload of ${owner} is invalid: ${issuesText(checked.issues)}`)
+      if (!isObject(checked.value) || 'type' in checked.value)
+        throw new Error(`The payload of ${owner} must be an object without a member "type"`)
+      const id = `evt_${crypto.randomUUID()}`
+      const body = JSON.stringify({ eventId: id, name, timestamp: new Date().toISOString(), data: checked.value })
+      const { byteLength } = utf8(body)
+      if (byteLength > maxBytes)
+        throw new Error(
+          `The payload of ${owner} is too large: its event has ${byteLength} bytes of at most ${maxBytes}`,
+        )
+      if (endpoints.size === 0)
+        throw new Error(`No endpoint serves ${owner}: pass it to events() in the plugins of serve()`)
+      const publication = { id, body, ...(options.key !== undefined && { key: options.key }) }
+      const json = JSON.stringify(checked.value)
+      await Promise.all([...endpoints.values()].map((publish) => publish(publication, json, to)))
+      return id
+    },
+  }
+  declared.set(value, {
+    name,
+    description,
+    input: inputSchema && schemaOf(inputSchema, `inputSchema of ${owner}`),
+    payload,
+    scopes,
+    visibleTo,
+    // The schemas of the same definition have validated both.
+    matches: (args, data) => matches(args as InferInput<A>, data as Infer<P>),
+    connect: (key, publish) => void endpoints.set(key, publish),
+  })
+  return value
+}
+
+/** @throws Error for a schema that describes no object */
+function schemaOf(schema: AnySchema, owner: string): Validator {
+  if (!isStandard(schema)) throw new Error(`The ${owner} must be a schema of zod, valibot or arktype`)
+  const validator = readSchema(schema, 'input', owner)
+  if (validator.jsonSchema.type === 'object') return validator
+  throw new Error(`The ${owner} must describe an object, as z.object({ … }) does`)
+}
+
+const recipientsText = '{ user: ctx.principal }, { tenant: { issuer, tenant } } or { everyone: true }'
+
+/** Returns recipients as they are stored. @throws Error for other values: a wrong recipient must not become everyone */
+function readRecipients(recipients: EventRecipients): StoredRecipients {
+  checkObject('publish()', 'recipients', recipients, recipientsText)
+  const [name = ''] = Object.keys(recipients)
+  checkNames('the recipients of publish()', recipients, ['user', 'tenant', 'everyone'])
+  if (Object.keys(recipients).length !== 1) throw new Error(`publish() needs one kind of recipients: ${recipientsText}`)
+  if ('everyone' in recipients) {
+    if (recipients.everyone === true) return { everyone: true }
+    throw new Error(`"everyone" of the recipients of publish() must be true: ${recipientsText}`)
+  }
+  const selected: Readonly<Record<string, unknown>> = {
+    ...('user' in recipients ? recipients.user : recipients.tenant),
+  }
+  const { issuer, tenant, subject } = selected
+  checkValue(`the recipients of publish()`, `${name}.issuer`, issuer, kind.name)
+  if (name === 'user') checkValue(`the recipients of publish()`, `${name}.subject`, subject, kind.name)
+  if (name === 'tenant' || tenant !== undefined)
+    checkValue(`the recipients of publish()`, `${name}.tenant`, tenant, kind.name)
+  // The values were checked.
+  return (
+    name === 'user' ? { issuer, subject, ...(tenant !== undefined && { tenant }) } : { issuer, tenant }
+  ) as StoredRecipients
+}

@@ -1,0 +1,313 @@
+/** `events()`: lists events, and delivers them by webhook. */
+import type { EventLimits, EventsHost } from '../../../durable-objects/events/events-host.ts'
+import { Events } from '../../../durable-objects/events/object.ts'
+import type { EventIndexRpc, EventOwnerRpc } from '../../../durable-objects/events/rpc.ts'
+import { readSecret } from '../../../durable-objects/events/signature.ts'
+import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { type Duration, milliseconds } from '../../declarations/duration.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import { issuesText } from '../../declarations/schema.ts'
+import { storable, storedFor } from '../../declarations/stored-principal.ts'
+import { type Method, type MethodContext, readObject, readText } from '../../engine/methods/method.ts'
+import type { Plugin, Runtime } from '../../plugin.ts'
+import { encodeBase64url } from '../../protocol/base64url.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { holdsScopes, ownerKey, type Principal, principalKey } from '../../protocol/principal.ts'
+import type { Params, Result } from '../../protocol/types.ts'
+import { sha256 } from '../../sealing/sha256.ts'
+import { problemOfUrl } from './callback-url.ts'
+import { type DeclaredEvent, declaredEvent, type Event } from './event.ts'
+import { EventError } from './event-error.ts'
+
+/** Types the Durable Object class that a Worker exports as `McpEvents`. */
+export interface EventsClass {
+  new (ctx: DurableObjectState, env: Cloudflare.Env): Events
+}
+
+/** Configures `events()`. */
+export type EventsOptions = {
+  /** Duration of a subscription whose client suggests none. Default: `1d`. */
+  ttl?: Duration
+  /** The longest duration of a subscription, which its client extends by subscribing again. Default: `7d`. */
+  maxTtl?: Duration
+  /** Subscriptions of one user. Default: 100. */
+  maxSubscriptions?: number
+  /** Deliveries of one user that wait for receivers. The oldest ones beyond it are dropped, and reported. Default: 10,000. */
+  maxWaiting?: number
+  /** Duration after which an attempt counts as failed. Default: `10s`. */
+  timeout?: Duration
+}
+
+const kinds: KindsOf<EventsOptions> = {
+  ttl: kind.positiveDuration,
+  maxTtl: kind.positiveDuration,
+  maxSubscriptions: kind.count,
+  maxWaiting: kind.count,
+  timeout: kind.positiveDuration,
+}
+
+const extensionName = 'io.modelcontextprotocol/events'
+/** The shortest subscription, in milliseconds. */
+const minTtlMs = 60_000
+/** Verifications of a user that may fail in an hour. */
+const failedVerifications = 20
+
+/**
+ * Creates a plugin with which clients list events and subscribe to them by webhook, in every protocol version. A subscriber is an
+ * authenticated caller: `serve()` needs an `auth`.
+ *
+ * @param list the events, as `event()` returns them
+ * @throws Error for an invalid option, and for two events with one name
+ * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ *
+ * @example
+ * const saved = event('note.saved', { payloadSchema: z.object({ id: z.string() }) })
+ * const worker = serve(server, { auth: bearer({ issuer, resource }), plugins: [events([saved])] })
+ * export default worker
+ * export const { McpEvents } = worker
+ */
+export function events(
+  // biome-ignore lint/suspicious/noExplicitAny: events with payloads of any type
+  list: readonly Event<any>[],
+  options: EventsOptions = {},
+): Plugin<{ readonly McpEvents: EventsClass }> {
+  checkOptions('events()', options, kinds)
+  if (!Array.isArray(list)) throw new Error('events() takes a list of events: events([event(…), …])')
+  const all = new Map<string, DeclaredEvent>()
+  for (const one of list.map(declaredEvent)) {
+    if (all.has(one.name)) throw new Error(`Two events have the name "${one.name}": rename one`)
+    all.set(one.name, one)
+  }
+  const { ttl = '1d', maxTtl = '7d', maxSubscriptions = 100, maxWaiting = 10_000, timeout = '10s' } = options
+  const limits: EventLimits = {
+    subscriptions: maxSubscriptions,
+    waiting: maxWaiting,
+    timeoutMs: milliseconds(timeout, 'timeout of events()'),
+    failedVerifications,
+  }
+  const terms: Terms = {
+    ttlMs: milliseconds(ttl, 'ttl of events()'),
+    maxTtlMs: milliseconds(maxTtl, 'maxTtl of events()'),
+  }
+  const hasEvents = all.size > 0
+  return {
+    name: 'events',
+    extensions: hasEvents ? { [extensionName]: {} } : {},
+    // Clients read the capability here, and not among the extensions.
+    capabilities: () => (hasEvents ? { events: {} } : {}),
+    methods: (runtime) => ({
+      'server/discover': (inner) => withCapability(inner, hasEvents),
+      'events/list': () => method(({ call }) => listEvents(all, call.principal, call.params)),
+      'events/subscribe': () => method((context) => subscribe(context, { all, terms, runtime }), scopesOf(all)),
+      'events/unsubscribe': () => method((context) => unsubscribe(context, runtime)),
+    }),
+    objects: {
+      McpEvents: (runtime) => {
+        const host = hostOf(all, limits, runtime)
+        for (const [name, declared] of all) {
+          declared.connect(runtime.identity, (...published) => host.index(name).publish(...published))
+        }
+        return class McpEvents extends Events {
+          constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+            super(ctx, env, host)
+          }
+        }
+      },
+    },
+  }
+}
+
+type Terms = { readonly ttlMs: number; readonly maxTtlMs: number }
+type All = ReadonlyMap<string, DeclaredEvent>
+
+const method = (answer: Method['answer'], scopes?: Method['scopes']): Method => ({
+  offered: () => true,
+  ...(scopes && { scopes }),
+  answer,
+})
+
+/** Scopes of the event that a request names. */
+const scopesOf =
+  (all: All): NonNullable<Method['scopes']> =>
+  async ({ name }) =>
+    (typeof name === 'string' && all.get(name)?.scopes) || []
+
+function withCapability(inner: Method | undefined, hasEvents: boolean): Method {
+  if (!inner) throw new Error('The server has no method server/discover')
+  return {
+    ...inner,
+    async answer(context) {
+      const result = await inner.answer(context)
+      const { capabilities } = result
+      return hasEvents && isObject(capabilities) ? { ...result, capabilities: { ...capabilities, events: {} } } : result
+    },
+  }
+}
+
+const isPermitted = async ({ scopes, visibleTo }: DeclaredEvent, principal: Principal | undefined) =>
+  holdsScopes(principal?.scopes, scopes) && (await visibleTo({ principal }))
+
+async function listEvents(all: All, principal: Principal | undefined, { cursor }: Params): Promise<Result> {
+  if (cursor !== undefined && cursor !== null)
+    throw new McpError('invalid_params', 'The list has one page: send no cursor')
+  // An anonymous caller cannot subscribe.
+  if (!principal) return { events: [] }
+  const seen = await Promise.all([...all.values()].map(async (one) => ((await isPermitted(one, principal)) ? one : [])))
+  return {
+    events: seen.flat().map(({ name, description, input, payload }) => ({
+      name,
+      description,
+      delivery: ['webhook'],
+      inputSchema: input?.jsonSchema ?? noArguments,
+      payloadSchema: payload.jsonSchema,
+    })),
+  }
+}
+
+const noArguments = { type: 'object', properties: {}, additionalProperties: false }
+
+/** Reads the members that identify a subscription. @throws McpError */
+async function identityOf({ call }: MethodContext, { identity }: Pick<Runtime, 'identity'>) {
+  const { params, principal } = call
+  if (!principal) throw new EventError('forbidden', 'Only an authenticated caller can subscribe: send an access token')
+  const name = readText(params, 'name')
+  const args = canonicalJson(readObject(params, 'arguments'))
+  const delivery = readObject(params, 'delivery')
+  const url = readText(delivery, 'url', 'params.delivery')
+  const who = [identity, principalKey(principal), url, name, args]
+  const id = `sub_${encodeBase64url(await sha256(JSON.stringify(who)))}`
+  return { id, principal, name, args, url, delivery, owner: `owner ${ownerKey(principal, identity)}` }
+}
+
+async function subscribe(
+  context: MethodContext,
+  { all, terms, runtime }: { readonly all: All; readonly terms: Terms; readonly runtime: Runtime },
+): Promise<Result> {
+  const { id, principal, name, args, url, delivery, owner } = await identityOf(context, runtime)
+  const declared = all.get(name)
+  if (!declared || !(await isPermitted(declared, principal)))
+    throw new EventError('not_found', `Unknown event: ${name}`, { kind: 'event' })
+  const { mode, secret } = delivery
+  if (mode !== 'webhook')
+    throw new EventError('unsupported', 'delivery.mode must be "webhook"', { feature: 'deliveryMode', value: mode })
+  await checkArguments(declared, JSON.parse(args))
+  if (!readSecret(secret))
+    throw new McpError('invalid_params', 'delivery.secret must be "whsec_" and 24 to 64 bytes in base64')
+  const problem = problemOfUrl(url, globalThis.process?.env?.NODE_ENV === 'development')
+  if (problem !== undefined) throw new McpError('invalid_params', `delivery.url is not accepted: ${problem}`)
+  const refreshBefore = Date.now() + lifetimeOf(context.call.params, terms)
+  const outcome = await runtime.object<EventOwnerRpc>('McpEvents', owner).subscribe({
+    id,
+    name,
+    args,
+    url,
+    secret: String(secret),
+    principal: await sealedPrincipal(principal, runtime, refreshBefore),
+    owner: { issuer: principal.issuer, tenant: principal.tenant, subject: principal.subject },
+    tenant: runtime.tenant,
+    refreshBefore,
+  })
+  if (outcome.kind === 'unverified')
+    throw new EventError('callback', 'The callback URL did not answer the verification', { reason: outcome.reason })
+  if (outcome.kind === 'exhausted') {
+    const { limit, max } = outcome
+    throw new EventError('exhausted', `The limit of ${max} is reached: ${limit}`, { limit, max })
+  }
+  const { status } = outcome
+  return {
+    id,
+    refreshBefore: new Date(refreshBefore).toISOString(),
+    cursor: null,
+    truncated: false,
+    ...(status && { deliveryStatus: status }),
+  }
+}
+
+async function unsubscribe(context: MethodContext, runtime: Runtime): Promise<Result> {
+  const { id, owner } = await identityOf(context, runtime)
+  if (await runtime.object<EventOwnerRpc>('McpEvents', owner).unsubscribe(id)) return {}
+  throw new EventError('not_found', 'Unknown subscription', { kind: 'subscription' })
+}
+
+/** Arguments are part of the identity of a subscription, so they are validated and not transformed. */
+async function checkArguments({ name, input }: DeclaredEvent, args: Params): Promise<void> {
+  if (!input) {
+    const [first] = Object.keys(args)
+    if (first === undefined) return
+    throw new McpError('invalid_params', `The event "${name}" takes no arguments: remove "${first}"`)
+  }
+  const checked = await input.check(args)
+  if ('issues' in checked)
+    throw new McpError('invalid_params', `Invalid arguments for event "${name}": ${issuesText(checked.issues)}`)
+}
+
+/** Returns milliseconds: what the client suggests, within the limits. `null`, for no expiry, gets the longest lifetime. */
+function lifetimeOf({ ttlMs }: Params, { ttlMs: usual, maxTtlMs }: Terms): number {
+  if (ttlMs === undefined) return Math.min(usual, maxTtlMs)
+  if (ttlMs === null) return maxTtlMs
+  if (typeof ttlMs !== 'number' || !(ttlMs >= 0))
+    throw new McpError('invalid_params', 'ttlMs must be a number of 0 or more, or null')
+  return Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs)
+}
+
+const principalPurpose = 'principal of a subscription'
+const secretPurpose = 'secret of a subscription'
+
+/** `isReauthorized`: the auth has `reauthorize`, so nothing may be delivered without it. */
+type SealedPrincipal = { readonly principal: Principal; readonly isReauthorized: boolean }
+
+async function sealedPrincipal(principal: Principal, runtime: Runtime, refreshBefore: number): Promise<string> {
+  const { storedClaims, reauthorize } = storedFor(principal, (await runtime.auth()) ?? {})
+  const value: SealedPrincipal = {
+    principal: storable(principal, storedClaims),
+    isReauthorized: reauthorize !== undefined,
+  }
+  return runtime.seals(undefined).seal(principalPurpose, value, refreshBefore - Date.now())
+}
+
+function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
+  const { object, report, at } = runtime
+  const seals = runtime.seals(undefined)
+  return {
+    index: (event) => object<EventIndexRpc>('McpEvents', `event ${event}`),
+    owner: (name) => object<EventOwnerRpc>('McpEvents', name),
+    matches: async (event, args, payload) => all.get(event)?.matches(JSON.parse(args), JSON.parse(payload)) ?? false,
+    async isAllowed({ name, principal: sealed, tenant }) {
+      const declared = all.get(name)
+      const endpoint = at(tenant ?? undefined)
+      // Nothing else is sealed for this purpose.
+      const opened = (await endpoint.seals(undefined).open(principalPurpose, sealed)) as SealedPrincipal | undefined
+      if (!declared || !opened) return false
+      const auth = await authOf(endpoint)
+      if (!auth) return false
+      const { reauthorize } = storedFor(opened.principal, auth)
+      if (!reauthorize && opened.isReauthorized) return false
+      const call = { method: 'events/subscribe', params: { name } }
+      const current = reauthorize ? await reauthorize(opened.principal, call) : opened.principal
+      return (
+        current !== undefined &&
+        principalKey(current) === principalKey(opened.principal) &&
+        isPermitted(declared, current)
+      )
+    },
+    seal: (secret, lifetimeMs) => seals.seal(secretPurpose, secret, lifetimeMs),
+    async open(sealed) {
+      const secret = await seals.open(secretPurpose, sealed)
+      return typeof secret === 'string' ? secret : undefined
+    },
+    limits,
+    report,
+  }
+}
+
+/** Returns the auth of an endpoint; `undefined` without one, and for a tenant that does not exist any more. */
+async function authOf(endpoint: Runtime) {
+  try {
+    return await endpoint.auth()
+  } catch (problem) {
+    if (problem instanceof McpError && problem.kind === 'forbidden') return undefined
+    throw problem
+  }
+}
