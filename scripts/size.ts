@@ -31,6 +31,7 @@ const bundles = [
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
   { name: 'with edgemcp/compose', source: extra('compose'), external: schemaLibraries },
   { name: 'with edgemcp/discovery', source: extra('discovery'), external: schemaLibraries },
+  { name: 'with edgemcp/events', source: extra('events'), external: schemaLibraries },
   { name: 'with edgemcp/inspector', source: extra('inspector'), external: schemaLibraries },
   { name: 'with edgemcp/knowledge', source: extra('knowledge'), external: schemaLibraries },
   { name: 'with edgemcp/rate-limit', source: extra('rate-limit'), external: schemaLibraries },

@@ -45,6 +45,7 @@ const guides: Readonly<Record<string, readonly [path: string, title: string]>> =
   'edgemcp/auth': ['guides/authentication.md', 'Authentication'],
   'edgemcp/compose': ['guides/composing.md', 'Composition'],
   'edgemcp/discovery': ['guides/discovery.md', 'Discovery'],
+  'edgemcp/events': ['guides/events.md', 'Events'],
   'edgemcp/extensions': ['guides/extensions.md', 'Extensions'],
   'edgemcp/inspector': ['guides/inspector.md', 'Inspector and page'],
   'edgemcp/json-schema': ['guides/schemas.md', 'Schemas'],

@@ -3,7 +3,7 @@ import { createMCPClient, experimental_createMCPEventWebhook } from '@ai-sdk/mcp
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Internet, Receiver, secretOf } from './receivers.ts'
+import { Internet, Receiver } from './receivers.ts'
 
 const internet = new Internet()
 let server: TestServer
@@ -94,11 +94,17 @@ test('the client of the AI SDK subscribes, verifies, receives, refreshes and uns
     transport: { type: 'http', url: String(server.url), headers },
     experimental_events: { store: store as never },
   } as never)
-  const { experimental_events: events } = client as unknown as { experimental_events: Record<string, (args: object) => Promise<{ id: string }>> }
+  type Action = (args: object) => Promise<{ id: string }>
+  type Actions = { readonly subscribe: Action; readonly refresh: Action; readonly unsubscribe: Action }
+  const { experimental_events: events } = client as unknown as { experimental_events: Actions }
   const url = 'https://hooks.example/agent'
   const known = internet.answer
   internet.answer = async (request) => (request.url.startsWith(url) ? webhook(request) : known(request))
-  const { id } = await events.subscribe({ name: 'order.paid', arguments: { shop: 'sdk' }, delivery: { mode: 'webhook', url } })
+  const { id } = await events.subscribe({
+    name: 'order.paid',
+    arguments: { shop: 'sdk' },
+    delivery: { mode: 'webhook', url },
+  })
   await paid('sdk', 7)
   expect(await received.promise).toMatchObject({ name: 'order.paid', data: { shop: 'sdk', total: 7 } })
   expect(await events.refresh({ id })).toMatchObject({ id })

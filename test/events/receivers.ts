@@ -1,7 +1,12 @@
 /** Receivers of webhooks on the internet outside of a Worker, and the identity provider of its users. */
 import { Webhook } from 'standardwebhooks'
 
-export type Received = { readonly at: number; readonly id: string; readonly subscription: string; readonly body: Record<string, unknown> }
+export type Received = {
+  readonly at: number
+  readonly id: string
+  readonly subscription: string
+  readonly body: Record<string, unknown>
+}
 type Answer = (received: Received, request: Request) => Response | Promise<Response>
 
 /** A receiver at a URL of its own, which checks each signature by the library of Standard Webhooks. */
@@ -67,4 +72,5 @@ export class Internet {
   }
 }
 
-export const secretOf = (name: string): string => `whsec_${Buffer.from(name.padEnd(32, '.').slice(0, 32)).toString('base64')}`
+export const secretOf = (name: string): string =>
+  `whsec_${Buffer.from(name.padEnd(32, '.').slice(0, 32)).toString('base64')}`
