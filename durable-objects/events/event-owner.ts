@@ -8,7 +8,7 @@ import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 import type { EventsHost } from './events-host.ts'
 import { postWebhook, type WebhookResponse } from './post-webhook.ts'
-import type { DeliveryStatus, EventIndexRpc, NewSubscription, Publication, SubscribeOutcome } from './rpc.ts'
+import type { DeliveryStatus, MemberId, NewSubscription, Publication, SubscribeOutcome } from './rpc.ts'
 
 /**
  * Times are milliseconds since 1970.
@@ -22,7 +22,7 @@ import type { DeliveryStatus, EventIndexRpc, NewSubscription, Publication, Subsc
  * | `deliveries`    | an event on its way to a subscription                                        | it is delivered, or the subscription ends |
  */
 const schema = `
-CREATE TABLE subscriptions (id TEXT PRIMARY KEY, name TEXT NOT NULL, url TEXT NOT NULL, secret TEXT NOT NULL, previous TEXT,
+CREATE TABLE subscriptions (id TEXT PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, secret TEXT NOT NULL, previous TEXT,
   previousUntil INTEGER NOT NULL DEFAULT 0, principal TEXT NOT NULL, tenant TEXT, refreshBefore INTEGER NOT NULL,
   suspended INTEGER NOT NULL DEFAULT 0, unauthorized INTEGER NOT NULL DEFAULT 0, lastDeliveryAt INTEGER, lastError TEXT, failedSince INTEGER);
 CREATE TABLE verified (url TEXT PRIMARY KEY);
@@ -35,6 +35,7 @@ CREATE INDEX deliveries_of ON deliveries (subscription, key, seq);`
 
 type Subscription = {
   id: string
+  version: number
   name: string
   url: string
   secret: string
@@ -59,6 +60,8 @@ const previousSecretMs = 10 * 60_000
 /** Attempts that run at the same time, and those to one subscription. */
 const maxRunning = 6
 const maxRunningEach = 2
+/** Attempts of one alarm: a Worker may make a limited number of requests for each. Each may ask an identity provider, too. */
+const alarmAttempts = 200
 /** Responses 401 in a row after which a subscription waits for its refresh: its receiver does not know it. */
 const maxUnauthorized = 5
 const firstRetryMs = 1000
@@ -97,60 +100,57 @@ export class EventOwner {
   async subscribe(subscription: NewSubscription): Promise<SubscribeOutcome> {
     const { id, url, secret } = subscription
     const before = this.#find(id)
-    const isVerified = this.#tables.query('SELECT 1 FROM verified WHERE url = ?', url).length > 0
-    const { subscriptions: max, failedVerifications } = this.#host.limits
-    const others = this.#tables
-      .query<{ id: string }>('SELECT id FROM subscriptions WHERE id <> ?', id)
-      .map((row) => row.id)
-    if (new Set([...others, ...this.#verifying.keys()]).size >= max && !before)
-      return { kind: 'exhausted', limit: 'subscriptions', max }
-    if (!isVerified) {
-      if (this.#failedVerifications() >= failedVerifications)
-        return { kind: 'exhausted', limit: 'failedVerifications', max: failedVerifications }
+    if (!this.#hasRoomFor(id)) return this.#exhausted()
+    if (this.#tables.query('SELECT 1 FROM verified WHERE url = ?', url).length === 0) {
+      const { failedVerifications: max } = this.#host.limits
+      // Those that run may fail, too.
+      if (this.#failedVerifications() + this.#verifying.size >= max)
+        return { kind: 'exhausted', limit: 'failedVerifications', max }
       const reason = await this.#verify(subscription)
       if (reason !== undefined) return { kind: 'unverified', reason }
     }
-    const lifetimeMs = subscription.refreshBefore - Date.now() + hourMs
-    const [sealed, previous] = await Promise.all([
-      this.#host.seal(secret, lifetimeMs),
-      before && this.#host.open(before.secret),
-    ])
-    await this.#activate(subscription, sealed, previous === secret ? undefined : this.#find(id)?.secret)
+    const sealed = await this.#host.seal(secret, subscription.refreshBefore - Date.now() + hourMs)
+    const known = before && (await this.#host.open(before.secret))
+    // Others may have been activated meanwhile.
+    if (!this.#hasRoomFor(id)) return this.#exhausted()
+    await this.#activate(subscription, sealed, known === secret ? null : (before?.secret ?? null))
     return { kind: 'active', status: before && statusOf(before) }
   }
 
-  async #activate(subscription: NewSubscription, sealed: string, previous: string | undefined): Promise<void> {
+  #hasRoomFor(id: string): boolean {
+    const [row] = this.#tables.query<{ count: number }>('SELECT count(*) AS count FROM subscriptions WHERE id <> ?', id)
+    return (row?.count ?? 0) < this.#host.limits.subscriptions
+  }
+
+  #exhausted(): SubscribeOutcome {
+    return { kind: 'exhausted', limit: 'subscriptions', max: this.#host.limits.subscriptions }
+  }
+
+  /** @param previous the secret that it had before, sealed */
+  async #activate(subscription: NewSubscription, sealed: string, previous: string | null): Promise<void> {
     const { id, name, args, url, principal, tenant = null, refreshBefore, owner } = subscription
     this.#schema.store()
     this.#tables.create()
-    const row = [id, name, url, sealed, principal, tenant, refreshBefore]
-    this.#storage.transactionSync(() => {
+    const now = Date.now()
+    const version = this.#storage.transactionSync(() => {
       this.#storage.sql.exec('INSERT OR IGNORE INTO verified VALUES (?)', url)
-      this.#storage.sql.exec(
-        `INSERT INTO subscriptions (id, name, url, secret, principal, tenant, refreshBefore) VALUES (?, ?, ?, ?, ?, ?, ?)
-          ON CONFLICT (id) DO UPDATE SET secret = excluded.secret, principal = excluded.principal, refreshBefore = excluded.refreshBefore,
-            suspended = 0, unauthorized = 0`,
-        ...row,
-      )
-      if (previous !== undefined) {
-        const until = Date.now() + previousSecretMs
-        this.#storage.sql.exec(
-          'UPDATE subscriptions SET previous = ?, previousUntil = ? WHERE id = ?',
-          previous,
-          until,
-          id,
-        )
-      }
       // What waited for the refresh.
+      const soon = now + firstRetryMs
+      this.#storage.sql.exec('UPDATE deliveries SET due = min(due, ?) WHERE subscription = ?', soon, id)
+      // Also later than that of a subscription that has ended.
+      const version = Math.max((this.#find(id)?.version ?? 0) + 1, now)
       this.#storage.sql.exec(
-        'UPDATE deliveries SET due = min(due, ?) WHERE subscription = ?',
-        Date.now() + firstRetryMs,
-        id,
+        `INSERT INTO subscriptions (id, version, name, url, secret, previous, previousUntil, principal, tenant, refreshBefore)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version, secret = excluded.secret,
+            previous = coalesce(excluded.previous, previous), previousUntil = iif(excluded.previous IS NULL, previousUntil, excluded.previousUntil),
+            principal = excluded.principal, refreshBefore = excluded.refreshBefore, suspended = 0, unauthorized = 0`,
+        ...[id, version, name, url, sealed, previous, now + previousSecretMs, principal, tenant, refreshBefore],
       )
+      return version
     })
     await this.#alarms.add(Math.min(refreshBefore, this.#nextDue() ?? refreshBefore))
-    const member = { id, owner: this.#name, who: owner, args, expires: refreshBefore }
-    await this.#index(name).add(member)
+    const member = { id, version, owner: this.#name, who: owner, args, expires: refreshBefore }
+    await this.#host.index(name).add(member)
   }
 
   async unsubscribe(id: string): Promise<boolean> {
@@ -161,9 +161,9 @@ export class EventOwner {
     return true
   }
 
-  async deliver({ id, body, key }: Publication, ids: readonly string[]): Promise<readonly string[]> {
-    const known = ids.map((one) => this.#find(one)).filter((one) => one !== undefined)
-    const ended = ids.filter((one) => !known.some((subscription) => subscription.id === one))
+  async deliver({ id, body, key }: Publication, members: readonly MemberId[]): Promise<readonly MemberId[]> {
+    const known = members.flatMap((member) => this.#find(member.id) ?? [])
+    const ended = members.filter((member) => !known.some((subscription) => subscription.id === member.id))
     const isKnown = this.#tables.query('SELECT 1 FROM events WHERE id = ?', id).length > 0
     if (known.length === 0 || isKnown) return ended
     const now = Date.now()
@@ -173,10 +173,7 @@ export class EventOwner {
         const due = suspended ? refreshBefore : now
         this.#storage.sql.exec(
           'INSERT INTO deliveries (event, subscription, key, due) VALUES (?, ?, ?, ?)',
-          id,
-          subscription,
-          key ?? null,
-          due,
+          ...[id, subscription, key ?? null, due],
         )
       }
       this.#dropOldest()
@@ -204,9 +201,11 @@ export class EventOwner {
 
   /** Runs attempts until none is due. One that takes long delays no other subscription. */
   async #sendDue(): Promise<void> {
-    for (;;) {
+    for (let started = 0; ; ) {
       this.#poked = Promise.withResolvers()
-      for (const delivery of this.#nextDeliveries()) this.#start(delivery)
+      const next = started < alarmAttempts ? this.#nextDeliveries() : []
+      started += next.length
+      for (const delivery of next) this.#start(delivery)
       if (this.#running.size === 0) return
       await Promise.race([...[...this.#running.values()].map(({ ended }) => ended), this.#poked.promise])
     }
@@ -312,7 +311,7 @@ export class EventOwner {
     })
   }
 
-  async #end({ id, name, url }: Subscription): Promise<void> {
+  async #end({ id, version, name, url }: Subscription): Promise<void> {
     this.#storage.transactionSync(() => {
       this.#tables.query('DELETE FROM subscriptions WHERE id = ?', id)
       this.#tables.query('DELETE FROM deliveries WHERE subscription = ?', id)
@@ -320,8 +319,9 @@ export class EventOwner {
       this.#tables.query('UPDATE events SET body = NULL WHERE id NOT IN (SELECT event FROM deliveries)')
     })
     // The index learns of it with the next event, too.
-    await this.#index(name)
-      .remove([id])
+    await this.#host
+      .index(name)
+      .remove([{ id, version }])
       .catch((problem) => this.#host.report(problem))
   }
 
@@ -345,7 +345,7 @@ export class EventOwner {
     const challenge = random()
     const body = JSON.stringify({ type: 'verification', challenge })
     const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${random()}`, body }
-    const response = await postWebhook(webhook, this.#host.limits.timeoutMs)
+    const response = await postWebhook(webhook, this.#host.limits.timeoutMs, true)
     const isLast = this.#verifying.get(id) === token
     if (isLast) this.#verifying.delete(id)
     const reason = reasonOf(response, challenge)
@@ -381,10 +381,6 @@ export class EventOwner {
   #nextDue(): number | undefined {
     const [row] = this.#tables.query<{ due: number | null }>('SELECT min(due) AS due FROM deliveries')
     return row?.due ?? undefined
-  }
-
-  #index(name: string): EventIndexRpc {
-    return this.#host.index(name)
   }
 }
 

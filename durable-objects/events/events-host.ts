@@ -4,8 +4,8 @@ import type { EventIndexRpc, EventOwnerRpc } from './rpc.ts'
 export type EventsHost = {
   index(event: string): EventIndexRpc
   owner(name: string): EventOwnerRpc
-  /** Whether a subscription with these arguments receives the payload. @param args JSON @param payload JSON */
-  matches(event: string, args: string, payload: string): Promise<boolean>
+  /** Whether a subscription with these arguments receives an event. @param args JSON @param body JSON of the event */
+  matches(event: string, args: string, body: string): Promise<boolean>
   /**
    * Decides again whether a subscription may receive its event. Returns false if its principal may not any more.
    *

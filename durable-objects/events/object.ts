@@ -21,11 +21,15 @@ import type {
   EventIndexRpc,
   EventOwnerRpc,
   Member,
+  MemberId,
   NewSubscription,
   Publication,
   StoredRecipients,
   SubscribeOutcome,
 } from './rpc.ts'
+
+/** Milliseconds until an alarm that failed is repeated. */
+const retryPauseMs = 60_000
 
 export class Events extends DurableObject implements EventOwnerRpc, EventIndexRpc {
   readonly #schema = new Schema(this.ctx.storage, migrations)
@@ -33,11 +37,13 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
   readonly #name: string
   readonly #owner: EventOwner
   readonly #index: EventIndex
+  readonly #report: EventsHost['report']
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: EventsHost) {
     super(ctx, env)
     // An alarm does not know the name of its object.
     this.#name = ctx.id.name ?? ctx.storage.kv.get<string>('name') ?? ''
+    this.#report = host.report
     const parts = { schema: this.#schema, alarms: this.#alarms, host }
     this.#owner = new EventOwner(this.#name, ctx.storage, parts)
     this.#index = new EventIndex(this.#name.replace(/^event /, ''), ctx.storage, parts)
@@ -53,30 +59,33 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     return this.#owner.unsubscribe(id)
   }
 
-  deliver(publication: Publication, subscriptions: readonly string[]): Promise<readonly string[]> {
+  deliver(publication: Publication, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]> {
     this.#schema.check()
     return this.#owner.deliver(publication, subscriptions)
   }
 
-  async add(member: Member): Promise<void> {
+  add(member: Member): Promise<void> {
     this.#begin()
-    this.#index.add(member)
-    await this.#alarms.add(member.expires)
+    return this.#index.add(member)
   }
 
-  async remove(ids: readonly string[]): Promise<void> {
+  async remove(members: readonly MemberId[]): Promise<void> {
     this.#schema.check()
-    this.#index.remove(ids)
+    this.#index.remove(members)
   }
 
-  publish(publication: Publication, payload: string, recipients: StoredRecipients): Promise<void> {
+  publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
     this.#schema.check()
-    return this.#index.publish(publication, payload, recipients)
+    return this.#index.publish(publication, recipients)
   }
 
   override async alarm(): Promise<void> {
     if (await this.#schema.putOffAlarm()) return
-    const next = await (this.#name.startsWith('event ') ? this.#index : this.#owner).onAlarm()
+    const next = await (this.#name.startsWith('event ') ? this.#index : this.#owner).onAlarm().catch((problem) => {
+      this.#report(problem)
+      // The platform repeats an alarm that throws a few times only.
+      return Date.now() + retryPauseMs
+    })
     if (next !== undefined) return this.#alarms.add(next)
     // What came meanwhile has set an alarm of its own.
     if ((await this.ctx.storage.getAlarm()) !== null) return

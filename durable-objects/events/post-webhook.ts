@@ -17,7 +17,7 @@ export type Webhook = {
   readonly body: string
 }
 
-/** The status of a response, with its start; or why there is none. */
+/** The status of a response, with the start of its body if that is read; or why there is none. */
 export type WebhookResponse =
   | { readonly status: number; readonly text: string }
   | { readonly status: undefined; readonly reason: 'timeout' | 'connection_refused' }
@@ -26,6 +26,7 @@ export type WebhookResponse =
 export async function postWebhook(
   { url, secrets, subscription, id, body }: Webhook,
   timeoutMs: number,
+  readsBody = false,
 ): Promise<WebhookResponse> {
   const seconds = Math.floor(Date.now() / 1000)
   const headers = {
@@ -38,7 +39,10 @@ export async function postWebhook(
   const signal = AbortSignal.timeout(timeoutMs)
   try {
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
-    return { status: response.status, text: await startOf(response) }
+    if (readsBody) return { status: response.status, text: await startOf(response) }
+    // A body that does not end changes nothing.
+    response.body?.cancel().catch(() => {})
+    return { status: response.status, text: '' }
   } catch {
     return { status: undefined, reason: signal.aborted ? 'timeout' : 'connection_refused' }
   }

@@ -54,13 +54,15 @@ export interface EventOwnerRpc {
   subscribe(subscription: NewSubscription): Promise<SubscribeOutcome>
   /** Returns false for an unknown subscription. */
   unsubscribe(id: string): Promise<boolean>
-  /** Stores deliveries of an event. Those that are stored already, and subscriptions that have ended, are ignored. Returns ids of the latter. */
-  deliver(publication: Publication, subscriptions: readonly string[]): Promise<readonly string[]>
+  /** Stores deliveries of an event, unless it has them. Returns the subscriptions that have ended. */
+  deliver(publication: Publication, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]>
 }
 
+/** Names a subscription in the index of its event. A later version replaces an earlier one, whichever arrives first. */
+export type MemberId = { readonly id: string; readonly version: number }
+
 /** A subscription in the index of its event. */
-export type Member = {
-  readonly id: string
+export type Member = MemberId & {
   /** Name of the object of its owner. */
   readonly owner: string
   readonly who: Owner
@@ -72,7 +74,8 @@ export type Member = {
 /** The RPC interface of the object of an event: its subscriptions, and the publications that are on their way to them. */
 export interface EventIndexRpc {
   add(member: Member): Promise<void>
-  remove(ids: readonly string[]): Promise<void>
+  /** Removes these versions, and earlier ones. */
+  remove(members: readonly MemberId[]): Promise<void>
   /** Stores an event, which then reaches each of its subscriptions. */
-  publish(publication: Publication, payload: string, recipients: StoredRecipients): Promise<void>
+  publish(publication: Publication, recipients: StoredRecipients): Promise<void>
 }

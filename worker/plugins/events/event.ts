@@ -21,7 +21,7 @@ type AnySchema = StandardSchema<any, any>
 
 /** Describes an event. */
 export type EventDefinition<A extends AnySchema, P extends AnySchema> = {
-  /** Tells models what happens when the event is published, and when to subscribe to it. */
+  /** Tells models what happens when the event is published, and when to subscribe to it. Default: none. */
   description?: string
   /** Arguments of a subscription, an object: what a client filters by. Default: none. */
   inputSchema?: A
@@ -56,7 +56,7 @@ export type EventRecipients =
       readonly everyone: true
     }
 
-/** An event that a server publishes. */
+/** Publishes an event to those who subscribe to it. */
 export interface Event<P = unknown> {
   /** Name of the event. */
   readonly name: string
@@ -85,7 +85,7 @@ export type DeclaredEvent = {
   connect(key: string, publish: Publish): void
 }
 
-type Publish = (publication: Publication, payload: string, recipients: StoredRecipients) => Promise<void>
+type Publish = (publication: Publication, recipients: StoredRecipients) => Promise<void>
 
 const declared = new WeakMap<object, DeclaredEvent>()
 
@@ -164,8 +164,7 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
       if (endpoints.size === 0)
         throw new Error(`No endpoint serves ${owner}: pass it to events() in the plugins of serve()`)
       const publication = { id, body, ...(options.key !== undefined && { key: options.key }) }
-      const json = JSON.stringify(checked.value)
-      await Promise.all([...endpoints.values()].map((publish) => publish(publication, json, to)))
+      await Promise.all([...endpoints.values()].map((publish) => publish(publication, to)))
       return id
     },
   }
@@ -196,23 +195,24 @@ const recipientsText = '{ user: ctx.principal }, { tenant: { issuer, tenant } } 
 /** Returns recipients as they are stored. @throws Error for other values: a wrong recipient must not become everyone */
 function readRecipients(recipients: EventRecipients): StoredRecipients {
   checkObject('publish()', 'recipients', recipients, recipientsText)
-  const [name = ''] = Object.keys(recipients)
-  checkNames('the recipients of publish()', recipients, ['user', 'tenant', 'everyone'])
+  const owner = 'the recipients of publish()'
+  checkNames(owner, recipients, ['user', 'tenant', 'everyone'])
   if (Object.keys(recipients).length !== 1) throw new Error(`publish() needs one kind of recipients: ${recipientsText}`)
   if ('everyone' in recipients) {
     if (recipients.everyone === true) return { everyone: true }
     throw new Error(`"everyone" of the recipients of publish() must be true: ${recipientsText}`)
   }
-  const selected: Readonly<Record<string, unknown>> = {
-    ...('user' in recipients ? recipients.user : recipients.tenant),
+  if ('user' in recipients) {
+    checkObject(owner, 'user', recipients.user, recipientsText)
+    const { issuer, subject, tenant } = recipients.user
+    checkValue(owner, 'user.issuer', issuer, kind.name)
+    checkValue(owner, 'user.subject', subject, kind.name)
+    if (tenant !== undefined) checkValue(owner, 'user.tenant', tenant, kind.name)
+    return { issuer, subject, ...(tenant !== undefined && { tenant }) }
   }
-  const { issuer, tenant, subject } = selected
-  checkValue(`the recipients of publish()`, `${name}.issuer`, issuer, kind.name)
-  if (name === 'user') checkValue(`the recipients of publish()`, `${name}.subject`, subject, kind.name)
-  if (name === 'tenant' || tenant !== undefined)
-    checkValue(`the recipients of publish()`, `${name}.tenant`, tenant, kind.name)
-  // The values were checked.
-  return (
-    name === 'user' ? { issuer, subject, ...(tenant !== undefined && { tenant }) } : { issuer, tenant }
-  ) as StoredRecipients
+  checkObject(owner, 'tenant', recipients.tenant, recipientsText)
+  const { issuer, tenant } = recipients.tenant
+  checkValue(owner, 'tenant.issuer', issuer, kind.name)
+  checkValue(owner, 'tenant.tenant', tenant, kind.name)
+  return { issuer, tenant }
 }

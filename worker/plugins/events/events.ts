@@ -8,13 +8,14 @@ import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { storable, storedFor } from '../../declarations/stored-principal.ts'
+import { discover } from '../../engine/methods/discover.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../engine/methods/method.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { holdsScopes, ownerKey, type Principal, principalKey } from '../../protocol/principal.ts'
+import { clientKey, holdsScopes, ownerKey, type Principal, principalKey } from '../../protocol/principal.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { problemOfUrl } from './callback-url.ts'
@@ -64,7 +65,7 @@ const failedVerifications = 20
  *
  * @example
  * const saved = event('note.saved', { payloadSchema: z.object({ id: z.string() }) })
- * const worker = serve(server, { auth: bearer({ issuer, resource }), plugins: [events([saved])] })
+ * const worker = serve(server, { auth, plugins: [events([saved])] })
  * export default worker
  * export const { McpEvents } = worker
  */
@@ -98,7 +99,7 @@ export function events(
     // Clients read the capability here, and not among the extensions.
     capabilities: () => (hasEvents ? { events: {} } : {}),
     methods: (runtime) => ({
-      'server/discover': (inner) => withCapability(inner, hasEvents),
+      'server/discover': (inner = discover) => withCapability(inner, hasEvents),
       'events/list': () => method(({ call }) => listEvents(all, call.principal, call.params)),
       'events/subscribe': () => method((context) => subscribe(context, { all, terms, runtime }), scopesOf(all)),
       'events/unsubscribe': () => method((context) => unsubscribe(context, runtime)),
@@ -134,8 +135,7 @@ const scopesOf =
   async ({ name }) =>
     (typeof name === 'string' && all.get(name)?.scopes) || []
 
-function withCapability(inner: Method | undefined, hasEvents: boolean): Method {
-  if (!inner) throw new Error('The server has no method server/discover')
+function withCapability(inner: Method, hasEvents: boolean): Method {
   return {
     ...inner,
     async answer(context) {
@@ -176,7 +176,7 @@ async function identityOf({ call }: MethodContext, { identity }: Pick<Runtime, '
   const args = canonicalJson(readObject(params, 'arguments'))
   const delivery = readObject(params, 'delivery')
   const url = readText(delivery, 'url', 'params.delivery')
-  const who = [identity, principalKey(principal), url, name, args]
+  const who = [clientKey(principal, identity), url, name, args]
   const id = `sub_${encodeBase64url(await sha256(JSON.stringify(who)))}`
   return { id, principal, name, args, url, delivery, owner: `owner ${ownerKey(principal, identity)}` }
 }
@@ -198,6 +198,7 @@ async function subscribe(
   const problem = problemOfUrl(url, globalThis.process?.env?.NODE_ENV === 'development')
   if (problem !== undefined) throw new McpError('invalid_params', `delivery.url is not accepted: ${problem}`)
   const refreshBefore = Date.now() + lifetimeOf(context.call.params, terms)
+  const { issuer, tenant, subject } = principal
   const outcome = await runtime.object<EventOwnerRpc>('McpEvents', owner).subscribe({
     id,
     name,
@@ -205,7 +206,7 @@ async function subscribe(
     url,
     secret: String(secret),
     principal: await sealedPrincipal(principal, runtime, refreshBefore),
-    owner: { issuer: principal.issuer, tenant: principal.tenant, subject: principal.subject },
+    owner: { issuer, tenant, subject },
     tenant: runtime.tenant,
     refreshBefore,
   })
@@ -273,7 +274,7 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
   return {
     index: (event) => object<EventIndexRpc>('McpEvents', `event ${event}`),
     owner: (name) => object<EventOwnerRpc>('McpEvents', name),
-    matches: async (event, args, payload) => all.get(event)?.matches(JSON.parse(args), JSON.parse(payload)) ?? false,
+    matches: async (event, args, body) => all.get(event)?.matches(JSON.parse(args), JSON.parse(body).data) ?? false,
     async isAllowed({ name, principal: sealed, tenant }) {
       const declared = all.get(name)
       const endpoint = at(tenant ?? undefined)
