@@ -3,7 +3,7 @@ import { createMCPClient, experimental_createMCPEventWebhook } from '@ai-sdk/mcp
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Internet, Receiver } from './receivers.ts'
+import { Internet, Receiver, secretOf } from './receivers.ts'
 
 const internet = new Internet()
 let server: TestServer
@@ -112,4 +112,393 @@ test('the client of the AI SDK subscribes, verifies, receives, refreshes and uns
   expect(stored.size).toBe(0)
   internet.answer = known
   await client.close()
+})
+
+/** Opens a client, and subscribes to a shop. */
+async function subscribed(user: string | object, receiver: Receiver, shop: string) {
+  const client = await clientOf(user)
+  const { id } = (await client.request('events/subscribe', wanting(receiver, shop))) as { id: string }
+  return { client, id, [Symbol.asyncDispose]: () => client.close() }
+}
+
+describe('deliveries', () => {
+  test.each([
+    ['503', () => new Response(null, { status: 503 })],
+    ['401', () => new Response(null, { status: 401 })],
+    ['a redirect, which is not followed', () => Response.redirect('https://hooks.example/elsewhere', 307)],
+    ['no answer in time', () => new Promise<Response>(() => {})],
+  ])('are repeated after %s, newly signed, with the same id and body', async (what, answer) => {
+    const receiver = new Receiver(internet, `repeated ${what}`.replaceAll(/\W/g, '-'))
+    await using _ = await subscribed('retry', receiver, what)
+    receiver.answer = () => (receiver.events.length === 1 ? answer() : new Response('ok'))
+    const id = await paid(what)
+    const [first, second] = await receiver.received(2)
+    expect(first?.id).toBe(id)
+    expect(second).toMatchObject({ id, body: first?.body })
+    expect(internet.strays).toEqual([])
+  })
+
+  test('to a receiver that never answers delay no other subscription', async () => {
+    const stuck = new Receiver(internet, 'stuck')
+    const quick = new Receiver(internet, 'quick')
+    await using one = await subscribed('both', stuck, 'stuck')
+    await one.client.request('events/subscribe', wanting(quick, 'quick'))
+    stuck.answer = () => new Promise<Response>(() => {})
+    for (let index = 0; index < 20; index += 1) await paid('stuck')
+    await paid('quick')
+    await quick.received(1)
+    await one.client.request('events/unsubscribe', wanting(stuck, 'stuck'))
+  })
+
+  test('with a key arrive in order, also after a failure; others do not wait', async () => {
+    const receiver = new Receiver(internet, 'order')
+    await using _ = await subscribed('order', receiver, 'order')
+    receiver.answer = ({ body }) => {
+      const { total } = body.data as { total: number }
+      const isFirst =
+        receiver.events.filter((event) => (event.body.data as { total: number }).total === total).length === 1
+      return new Response(null, { status: total === 1 && isFirst ? 500 : 204 })
+    }
+    for (const total of [1, 2, 3])
+      await publish('order.paid', { shop: 'order', total }, { everyone: true }, { key: 'k' })
+    await publish('order.paid', { shop: 'order', total: 9 }, { everyone: true })
+    const events = await receiver.received(5)
+    const totals = events.map(({ body }) => (body.data as { total: number }).total)
+    expect(totals.filter((total) => total !== 9)).toEqual([1, 1, 2, 3])
+    expect(totals.indexOf(9)).toBeLessThan(4)
+  })
+
+  test('end with 410; an event that is refused with 413 is not sent again, and the next one is', async () => {
+    const receiver = new Receiver(internet, 'gone')
+    await using one = await subscribed('gone', receiver, 'gone')
+    receiver.answer = () => new Response(null, { status: receiver.events.length === 1 ? 413 : 410 })
+    await paid('gone', 1)
+    await receiver.received(1)
+    await paid('gone', 2)
+    await receiver.received(2)
+    await expect
+      .poll(() => one.client.request('events/unsubscribe', wanting(receiver, 'gone')).catch(({ code }) => code))
+      .toBe(-32011)
+    expect(receiver.events.map(({ body }) => (body.data as { total: number }).total)).toEqual([1, 2])
+  })
+
+  test('continue after the object of the user and that of the event were evicted', async () => {
+    const receiver = new Receiver(internet, 'evicted')
+    await using _ = await subscribed('evicted', receiver, 'evicted')
+    receiver.answer = () => new Response(null, { status: receiver.events.length === 1 ? 503 : 204 })
+    await paid('evicted')
+    await receiver.received(1)
+    const worker = server.harness.getWorker()
+    for (const id of await worker.listDurableObjectIds('McpEvents'))
+      await worker.evictDurableObject('McpEvents', { id } as never)
+    await receiver.received(2)
+  })
+})
+
+describe('recipients', () => {
+  const acme = { issuer: 'https://idp.example', tenant: 'acme' }
+  const users = [
+    { subject: 'anna', tenant: 'acme' },
+    { subject: 'anna', tenant: 'umbrella' },
+    { subject: 'anna' },
+    { subject: 'bert', tenant: 'acme' },
+    { subject: 'anna', tenant: 'acme', issuer: 'https://other.example' },
+  ]
+  test.each([
+    ['everyone', { everyone: true }, [0, 1, 2, 3, 4]],
+    ['a tenant', { tenant: acme }, [0, 3]],
+    ['a user of a tenant', { user: { ...acme, subject: 'anna' } }, [0]],
+    ['a user without a tenant', { user: { issuer: acme.issuer, subject: 'anna' } }, [2]],
+  ])('are %s', async (what, recipients, expected) => {
+    const receivers = users.map((_, index) => new Receiver(internet, `${what.replaceAll(' ', '-')}-${index}`))
+    for (const [index, user] of users.entries()) {
+      await using _ = await subscribed(user, receivers[index] as Receiver, what)
+    }
+    await publish('order.paid', { shop: what, total: 1 }, recipients)
+    await Promise.all(expected.map((index) => receivers[index]?.received(1)))
+    // What comes later has no one else before it.
+    await publish('order.paid', { shop: what, total: 2 }, { everyone: true })
+    const totals = await Promise.all(
+      receivers.map(async (receiver, index) =>
+        (await receiver.received(expected.includes(index) ? 2 : 1)).map(
+          ({ body }) => (body.data as { total: number }).total,
+        ),
+      ),
+    )
+    expect(totals.map((all) => all.toSorted())).toEqual(
+      users.map((_, index) => (expected.includes(index) ? [1, 2] : [2])),
+    )
+  })
+
+  test.each([
+    [{}, 'one kind of recipients'],
+    [{ everyone: false }, '"everyone"'],
+    [{ user: null }, '"user"'],
+    [{ user: { issuer: 'https://idp.example' } }, 'user.subject'],
+    [{ tenant: 'acme' }, '"tenant"'],
+    [{ tenant: { issuer: 'https://idp.example' } }, 'tenant.tenant'],
+    [{ everyone: true, user: { issuer: 'a', subject: 'b' } }, 'one kind of recipients'],
+  ])('that are wrong are refused: %j', async (recipients, message) => {
+    await expect(publish('order.paid', { shop: 'x', total: 1 }, recipients)).rejects.toThrow(message)
+  })
+})
+
+describe('authorization', () => {
+  test('anonymous callers see no events, and cannot subscribe', async () => {
+    await using client = await connect(server.url, { revision: '2025-11-25' })
+    expect(await client.request('events/list')).toMatchObject({ events: [] })
+    const receiver = new Receiver(internet, 'anonymous')
+    await expect(client.request('events/subscribe', wanting(receiver, 'x'))).rejects.toMatchObject({ code: -32012 })
+    expect(receiver.verifications).toEqual([])
+  })
+
+  test('an event with scopes or visibleTo is listed for those who may receive it', async () => {
+    const names = async (user: object) => {
+      await using client = await clientOf(user)
+      const { events } = (await client.request('events/list')) as { events: { name: string }[] }
+      return events.map(({ name }) => name)
+    }
+    expect(await names({ subject: 'auditor', scopes: ['audit'] })).toEqual(['order.paid', 'order.audited'])
+    expect(await names({ subject: 'root' })).toEqual(['order.paid', 'order.hidden'])
+  })
+
+  test('one that the caller does not see is unknown to it', async () => {
+    await using client = await clientOf('nobody')
+    const delivery = wanting(new Receiver(internet, 'unseen'), 'x').delivery
+    for (const name of ['order.hidden', 'order.unknown']) {
+      await expect(client.request('events/subscribe', { name, arguments: {}, delivery })).rejects.toMatchObject({
+        code: -32011,
+        data: { kind: 'event' },
+      })
+    }
+  })
+
+  test.each([
+    ['is revoked', undefined],
+    ['loses a scope', []],
+  ])('a principal that %s receives nothing more, also of what waits', async (what, scopes) => {
+    const subject = what.replaceAll(' ', '-')
+    internet.users.set(subject, ['audit'])
+    const receiver = new Receiver(internet, subject)
+    await using client = await clientOf({ subject, scopes: ['audit'] })
+    const { url, secret } = receiver
+    const request = { name: 'order.audited', arguments: {}, delivery: { mode: 'webhook', url, secret } }
+    await client.request('events/subscribe', request)
+    const issuer = 'https://idp.example'
+    receiver.answer = () => new Response(null, { status: 503 })
+    await publish('order.audited', { id: '1' }, { user: { issuer, subject } })
+    await receiver.received(1)
+    internet.users.set(subject, scopes)
+    await publish('order.audited', { id: '2' }, { user: { issuer, subject } })
+    await expect.poll(() => client.request('events/unsubscribe', request).catch(({ code }) => code)).toBe(-32011)
+    expect(receiver.events.map(({ body }) => body.data)).toEqual([{ id: '1' }])
+  })
+
+  test('another user cannot end a subscription, or learn of it', async () => {
+    const receiver = new Receiver(internet, 'foreign')
+    await using _ = await subscribed('owner', receiver, 'foreign')
+    for (const thief of [
+      'thief',
+      { subject: 'owner', tenant: 'x' },
+      { subject: 'owner', issuer: 'https://evil.example' },
+      { subject: 'owner', client: 'other' },
+    ]) {
+      await using client = await clientOf(thief)
+      await expect(client.request('events/unsubscribe', wanting(receiver, 'foreign'))).rejects.toMatchObject({
+        code: -32011,
+      })
+    }
+    await paid('foreign')
+    await receiver.received(1)
+  })
+})
+
+describe('subscriptions', () => {
+  test('a URL that does not answer the challenge is refused, and receives no event', async () => {
+    const answers: readonly (readonly [string, Receiver['verify'], string])[] = [
+      ['other', () => Response.json({ challenge: 'x' }), 'challenge_failed'],
+      ['text', ({ body }) => new Response(String(body.challenge)), 'challenge_failed'],
+      [
+        'big',
+        ({ body }) => Response.json({ padding: 'x'.repeat(10_000), challenge: body.challenge }),
+        'challenge_failed',
+      ],
+      ['redirect', () => Response.redirect('https://hooks.example/elsewhere', 302), 'challenge_failed'],
+      ['404', () => new Response(null, { status: 404 }), 'http_4xx'],
+      ['500', () => new Response(null, { status: 500 }), 'http_5xx'],
+      ['late', () => new Promise<Response>(() => {}), 'timeout'],
+    ]
+    await using client = await clientOf('liar')
+    for (const [path, verify, reason] of answers) {
+      const receiver = new Receiver(internet, `liar-${path}`)
+      receiver.verify = verify
+      const shop = `liar ${path}`
+      await expect(client.request('events/subscribe', wanting(receiver, shop))).rejects.toMatchObject({
+        code: -32015,
+        data: { reason },
+      })
+      await paid(shop)
+      await expect(client.request('events/unsubscribe', wanting(receiver, shop))).rejects.toMatchObject({
+        code: -32011,
+      })
+      expect(receiver.events).toEqual([])
+    }
+  })
+
+  test('unsubscribing ends a verification that runs', async () => {
+    const receiver = new Receiver(internet, 'during')
+    await using client = await clientOf('during')
+    receiver.verify = async ({ body }) => {
+      await client.request('events/unsubscribe', wanting(receiver, 'during')).catch(() => {})
+      return Response.json({ challenge: body.challenge })
+    }
+    await expect(client.request('events/subscribe', wanting(receiver, 'during'))).rejects.toMatchObject({
+      code: -32015,
+    })
+  })
+
+  test('a new secret signs beside the old one for a time', async () => {
+    const path = 'rotated'
+    const old = new Receiver(internet, path)
+    await using one = await subscribed('rotated', old, path)
+    const renewed = new Receiver(internet, path, secretOf('renewed'))
+    expect(await one.client.request('events/subscribe', wanting(renewed, path))).toMatchObject({ id: one.id })
+    await paid(path)
+    await renewed.received(1)
+    internet.handlers.set(old.url, (request) => old.receive(request))
+    await paid(path)
+    await old.received(1)
+  })
+
+  test('are at most maxSubscriptions for a user, also at the same time', async () => {
+    const receiver = new Receiver(internet, 'many')
+    await using client = await clientOf('many')
+    const subscribe = (index: number) => client.request('events/subscribe', wanting(receiver, `many ${index}`))
+    await subscribe(0)
+    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, (_, index) => subscribe(index + 1)))
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
+    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: -32013, data: { limit: 'subscriptions', max: 5 } },
+    })
+    await using other = await subscribed('few', new Receiver(internet, 'few'), 'few')
+    expect(other.id).toMatch(/^sub_/)
+  })
+
+  test('have a lifetime within the limits', async () => {
+    const receiver = new Receiver(internet, 'lifetime')
+    await using client = await clientOf('lifetime')
+    const hours = async (extra: object) => {
+      const result = await client.request('events/subscribe', { ...wanting(receiver, 'lifetime'), ...extra })
+      const { refreshBefore } = result as { refreshBefore: string }
+      return Math.round((Date.parse(refreshBefore) - Date.now()) / 36_000) / 100
+    }
+    expect(await hours({})).toBe(24)
+    expect(await hours({ ttlMs: 7_200_000, maxAgeMs: 0 })).toBe(2)
+    expect(await hours({ ttlMs: 1 })).toBe(0.02)
+    expect(await hours({ ttlMs: null })).toBe(168)
+    expect(await hours({ ttlMs: 1e15 })).toBe(168)
+  })
+
+  const good = {
+    name: 'order.paid',
+    arguments: { shop: 'x' },
+    delivery: { mode: 'webhook', url: 'https://hooks.example/params', secret: secretOf('params') },
+  }
+  const withDelivery = (delivery: object) => ({ ...good, delivery: { ...good.delivery, ...delivery } })
+  test.each([
+    ['no name', { ...good, name: undefined }, -32602, 'params.name'],
+    ['arguments of another type', { ...good, arguments: [] }, -32602, 'params.arguments'],
+    ['wrong arguments', { ...good, arguments: { shop: 1 } }, -32602, 'shop'],
+    ['no delivery', { ...good, delivery: undefined }, -32602, 'params.delivery'],
+    ['another mode', withDelivery({ mode: 'poll' }), -32014, 'webhook'],
+    ['a short secret', withDelivery({ secret: `whsec_${btoa('short')}` }), -32602, 'secret'],
+    ['a secret of 65 bytes', withDelivery({ secret: `whsec_${btoa('x'.repeat(65))}` }), -32602, 'secret'],
+    ['another secret', withDelivery({ secret: 'x'.repeat(40) }), -32602, 'secret'],
+    ['a lifetime of another type', { ...good, ttlMs: '1h' }, -32602, 'ttlMs'],
+  ])('are refused with %s', async (_, params, code, message) => {
+    await using client = await clientOf('params')
+    await expect(client.request('events/subscribe', params)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    })
+    expect(internet.strays).toEqual([])
+  })
+
+  const hosts = [
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.0.0.1.',
+    '0.0.0.0',
+    '0',
+    '10.0.0.1',
+    '100.64.0.1',
+    '169.254.169.254',
+    '0xa9fea9fe',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '192.0.0.1',
+    '198.18.0.1',
+    '224.0.0.1',
+    '255.255.255.255',
+    '１２７.0.0.1',
+    '127。0。0。1',
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[0:0:0:0:0:ffff:a9fe:a9fe]',
+    '[64:ff9b::7f00:1]',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[fd12::1]',
+    '[ff02::1]',
+    '[2002:7f00:1::]',
+    '[2001:0:1::]',
+    '[2001:db8::1]',
+    '[3fff::1]',
+    'localhost',
+    'LOCALHOST',
+    'localhost.',
+    'a.localhost',
+    'printer',
+    'printer.local',
+    'metadata.google.internal',
+    'router.home.arpa',
+  ]
+  const urls = [
+    ...hosts.map((host) => `https://${host}/hook`),
+    'http://hooks.example/hook',
+    'ftp://hooks.example/',
+    'https://user@hooks.example/',
+    'https://user:pw@hooks.example/',
+    'https://hooks.example/#a',
+    'https://hooks.example/#',
+    'hooks.example',
+    '/hook',
+    'https://',
+    'javascript:alert(1)',
+    `https://hooks.example/${'x'.repeat(2048)}`,
+  ]
+  test('are refused with a callback URL that is not public, in every spelling', async () => {
+    await using client = await clientOf('ssrf')
+    for (const url of urls) {
+      await expect(client.request('events/subscribe', withDelivery({ url })), url).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('delivery.url'),
+      })
+    }
+    expect(internet.strays).toEqual([])
+  })
+})
+
+test.each([
+  ['does not match its schema', { shop: 'x' }, 'total'],
+  ['is too large', { shop: 'x'.repeat(262_144), total: 1 }, 'too large'],
+])('a payload that %s is not published', async (_, payload, message) => {
+  await expect(publish('order.paid', payload, { everyone: true })).rejects.toThrow(message)
 })

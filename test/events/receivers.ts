@@ -24,7 +24,7 @@ export class Receiver {
   constructor(internet: Internet, path: string, secret = secretOf(path)) {
     this.url = `https://hooks.example/${path}`
     this.secret = secret
-    internet.handlers.set(this.url, (request) => this.#receive(request))
+    internet.handlers.set(this.url, (request) => this.receive(request))
   }
 
   /** Resolves when it has received so many attempts of events. */
@@ -35,7 +35,7 @@ export class Receiver {
     return this.events
   }
 
-  async #receive(request: Request): Promise<Response> {
+  async receive(request: Request): Promise<Response> {
     const text = await request.text()
     const body = new Webhook(this.secret).verify(text, Object.fromEntries(request.headers)) as Record<string, unknown>
     const id = request.headers.get('webhook-id') ?? ''
