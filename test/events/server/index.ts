@@ -19,6 +19,7 @@ const audited = event('order.audited', {
 })
 const hidden = event('order.hidden', {
   payloadSchema: z.object({ id: z.string() }),
+  scopes: ['secrets'],
   visibleTo: ({ principal }) => principal?.subject === 'root',
 })
 const all = { 'order.paid': orderPaid, 'order.audited': audited, 'order.hidden': hidden }

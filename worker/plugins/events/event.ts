@@ -79,7 +79,7 @@ export type DeclaredEvent = {
   readonly input: Validator | undefined
   readonly payload: Validator
   readonly scopes: readonly string[]
-  visibleTo(caller: Pick<Caller, 'principal'>): Awaitable<boolean>
+  readonly visibleTo: ((caller: Pick<Caller, 'principal'>) => Awaitable<boolean>) | undefined
   matches(args: unknown, payload: unknown): Awaitable<boolean>
   /** Publishes through an endpoint from now on. @param key of several with the same key, the last one publishes */
   connect(key: string, publish: Publish): void
@@ -135,14 +135,7 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
   ])
   const owner = `event "${name}"`
   checkOptions(owner, definition, kinds)
-  const {
-    description,
-    inputSchema,
-    payloadSchema,
-    scopes = [],
-    visibleTo = () => true,
-    matches = () => true,
-  } = definition
+  const { description, inputSchema, payloadSchema, scopes = [], visibleTo, matches = () => true } = definition
   const endpoints = new Map<string, Publish>()
   const payload = schemaOf(payloadSchema, `payloadSchema of ${owner}`)
   const value: Event<InferInput<P>> = {
@@ -203,15 +196,13 @@ function readRecipients(recipients: EventRecipients): StoredRecipients {
     throw new Error(`"everyone" of the recipients of publish() must be true: ${recipientsText}`)
   }
   if ('user' in recipients) {
-    checkObject(owner, 'user', recipients.user, recipientsText)
-    const { issuer, subject, tenant } = recipients.user
+    const { issuer, subject, tenant } = { ...recipients.user }
     checkValue(owner, 'user.issuer', issuer, kind.name)
     checkValue(owner, 'user.subject', subject, kind.name)
     if (tenant !== undefined) checkValue(owner, 'user.tenant', tenant, kind.name)
     return { issuer, subject, ...(tenant !== undefined && { tenant }) }
   }
-  checkObject(owner, 'tenant', recipients.tenant, recipientsText)
-  const { issuer, tenant } = recipients.tenant
+  const { issuer, tenant } = { ...recipients.tenant }
   checkValue(owner, 'tenant.issuer', issuer, kind.name)
   checkValue(owner, 'tenant.tenant', tenant, kind.name)
   return { issuer, tenant }

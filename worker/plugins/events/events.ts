@@ -49,6 +49,7 @@ const kinds: KindsOf<EventsOptions> = {
   timeout: kind.positiveDuration,
 }
 
+const capability = { events: {} }
 const extensionName = 'io.modelcontextprotocol/events'
 /** The shortest subscription, in milliseconds. */
 const minTtlMs = 60_000
@@ -75,7 +76,8 @@ export function events(
   options: EventsOptions = {},
 ): Plugin<{ readonly McpEvents: EventsClass }> {
   checkOptions('events()', options, kinds)
-  if (!Array.isArray(list)) throw new Error('events() takes a list of events: events([event(…), …])')
+  if (!Array.isArray(list) || list.length === 0)
+    throw new Error('events() takes a list of events: events([event(…), …])')
   const all = new Map<string, DeclaredEvent>()
   for (const one of list.map(declaredEvent)) {
     if (all.has(one.name)) throw new Error(`Two events have the name "${one.name}": rename one`)
@@ -92,14 +94,13 @@ export function events(
     ttlMs: milliseconds(ttl, 'ttl of events()'),
     maxTtlMs: milliseconds(maxTtl, 'maxTtl of events()'),
   }
-  const hasEvents = all.size > 0
   return {
     name: 'events',
-    extensions: hasEvents ? { [extensionName]: {} } : {},
+    extensions: { [extensionName]: {} },
     // Clients read the capability here, and not among the extensions.
-    capabilities: () => (hasEvents ? { events: {} } : {}),
+    capabilities: () => capability,
     methods: (runtime) => ({
-      'server/discover': (inner = discover) => withCapability(inner, hasEvents),
+      'server/discover': (inner = discover) => withCapability(inner),
       'events/list': () => method(({ call }) => listEvents(all, call.principal, call.params)),
       'events/subscribe': () => method((context) => subscribe(context, { all, terms, runtime }), scopesOf(all)),
       'events/unsubscribe': () => method((context) => unsubscribe(context, runtime)),
@@ -129,25 +130,27 @@ const method = (answer: Method['answer'], scopes?: Method['scopes']): Method => 
   answer,
 })
 
-/** Scopes of the event that a request names. */
+/** Scopes of the event that a request names. Those of one that is not visible to everyone would reveal it. */
 const scopesOf =
   (all: All): NonNullable<Method['scopes']> =>
-  async ({ name }) =>
-    (typeof name === 'string' && all.get(name)?.scopes) || []
+  async ({ name }) => {
+    const found = typeof name === 'string' ? all.get(name) : undefined
+    return found && !found.visibleTo ? found.scopes : []
+  }
 
-function withCapability(inner: Method, hasEvents: boolean): Method {
+function withCapability(inner: Method): Method {
   return {
     ...inner,
     async answer(context) {
       const result = await inner.answer(context)
       const { capabilities } = result
-      return hasEvents && isObject(capabilities) ? { ...result, capabilities: { ...capabilities, events: {} } } : result
+      return isObject(capabilities) ? { ...result, capabilities: { ...capabilities, ...capability } } : result
     },
   }
 }
 
 const isPermitted = async ({ scopes, visibleTo }: DeclaredEvent, principal: Principal | undefined) =>
-  holdsScopes(principal?.scopes, scopes) && (await visibleTo({ principal }))
+  holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })))
 
 async function listEvents(all: All, principal: Principal | undefined, { cursor }: Params): Promise<Result> {
   if (cursor !== undefined && cursor !== null)
