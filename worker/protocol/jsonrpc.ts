@@ -199,7 +199,7 @@ export function errorText(
   try {
     return write(data)
   } catch {
-    return write('No JSON form')
+    return write('Has no JSON form')
   }
 }
 
