@@ -126,6 +126,27 @@ export default serve(server, { origins: [] })
   [toml]: inToml[toml]?.split('\n[[migrations')[0] ?? '',
 }
 
+/** No sessions, and an object for events, whose secrets are sealed. */
+const eventful: Files = {
+  [main]: `import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { event, events } from 'edgemcp/events'
+import * as z from 'zod'
+const server = createServer({ name: 'eventful', version: '1.0.0' })
+server.tool('greet', { description: 'Greets', scopes: [] }, () => 'Hello')
+const saved = event('note.saved', { payloadSchema: z.object({ id: z.string() }) })
+const auth = bearer({ issuer: 'https://auth.example.com' })
+const worker = serve(server, { origins: [], auth, plugins: [events([saved])] })
+export default worker
+export const { McpEvents } = worker
+`,
+  [toml]:
+    (inToml[toml] ?? '')
+      .replace(/new_sqlite_classes = .*/, 'new_sqlite_classes = ["McpEvents"]')
+      .split('\n[vars]')[0] ?? '',
+}
+const requiredKeys = '\n[secrets]\nrequired = ["EDGEMCP_KEYS"]\n'
+
 /** A server with limits, and without the class of states. */
 function counting({ limiter = '', tool = '', served = '' }): Files {
   return {
@@ -277,6 +298,24 @@ const mistakes: Mistake[] = [
     files: { ...keyless, '.dev.vars': 'EDGEMCP_KEYS=a:MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI\n' },
     found: ['missing-keys', 'hint', 'src/index.ts', 'ctx.elicit('],
     fix: 'name it in secrets.required of wrangler.toml',
+  },
+  {
+    what: 'events without keys',
+    files: eventful,
+    found: ['missing-keys', 'error', 'src/index.ts', 'events('],
+    fix: 'npx wrangler secret put EDGEMCP_KEYS',
+    mends: true,
+  },
+  {
+    what: 'a class of events that is neither exported nor declared',
+    files: {
+      [main]: eventful[main]?.replace('export const { McpEvents } = worker\n', '') ?? '',
+      [toml]: (inToml[toml]?.split('\n[[migrations')[0] ?? '') + requiredKeys,
+    },
+    found: ['class-not-exported', 'error', 'src/index.ts', 'const worker = serve('],
+    fix: 'Add: export const { McpEvents } = worker',
+    others: ['class-not-declared'],
+    mends: true,
   },
   {
     what: 'a class that is not exported',

@@ -82,6 +82,7 @@ const paths = Object.fromEntries(
     'auth',
     'compose',
     'discovery',
+    'events',
     'page',
     'rate-limit',
     'sessions',

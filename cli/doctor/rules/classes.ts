@@ -95,6 +95,7 @@ type Need = { why: string; fix: string; place?: Place | undefined; change?: Chan
 const reasons: Readonly<Record<string, string>> = {
   McpSession: 'A Durable Object stores each session and its streams',
   McpApiKeys: 'Durable Objects store the hashes of API keys',
+  McpEvents: 'Durable Objects store the subscriptions to events',
   McpSignIn: 'Durable Objects store the grants of signIn(), and its clients',
   McpSubscriptions: 'Durable Objects store the subscriptions',
   McpTask: 'A Durable Object stores each task',

@@ -158,7 +158,8 @@ function missingKeys({ config, sources, local, servers, bundle }: Project): Find
   const without = servers.find((server) => !server.sessions && !has.has(server.names.McpSession ?? 'McpSession'))
   const seals =
     find(sources, /\b(?:ctx|context)\s*\.\s*(?:elicit|elicitUrl|sample|roots|requestInput|createHandle)\s*\(/) ??
-    (without?.has.tasks ? find(sources, /\btasks\s*\(/) : undefined)
+    (without?.has.tasks ? find(sources, /\btasks\s*\(/) : undefined) ??
+    (without?.pluginClasses.includes('McpEvents') ? find(sources, /\bevents\s*\(/) : undefined)
   if (!without || !seals || has.has('EDGEMCP_KEYS')) return []
   const { file, line, match } = seals
   const isLocal = local.has('EDGEMCP_KEYS')
