@@ -387,6 +387,30 @@ describe('subscriptions', () => {
     expect(await hours({ ttlMs: 1e15 })).toBe(168)
   })
 
+  test('store no secret, and no claims, in plain text', async () => {
+    const receiver = new Receiver(internet, 'stored')
+    await using one = await subscribed(
+      { subject: 'stored', claims: { email: 'stored@example.com' } },
+      receiver,
+      'stored',
+    )
+    const worker = server.harness.getWorker()
+    const stored = await Promise.all(
+      (await worker.listDurableObjectIds('McpEvents')).map(async (id) => {
+        const storage = await worker.getDurableObjectStorage('McpEvents', { id })
+        const tables = await storage.exec(
+          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+        )
+        return Promise.all(tables.map(({ name }) => storage.exec(`SELECT * FROM ${name}`)))
+      }),
+    )
+    const text = JSON.stringify(stored)
+    expect(text).toContain(one.id)
+    expect(text).not.toContain('whsec_')
+    expect(text).not.toContain(receiver.secret.slice('whsec_'.length))
+    expect(text).not.toContain('stored@example.com')
+  })
+
   const good = {
     name: 'order.paid',
     arguments: { shop: 'x' },
