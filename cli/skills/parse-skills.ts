@@ -19,6 +19,11 @@ export function parseSkills(files: ReadonlyMap<string, Uint8Array>): Skill[] {
     .sort((a, b) => a.length - b.length)
   // A skill can be in the folder of another one: a file belongs to the innermost skill.
   const folderOf = (path: string) => folders.findLast((folder) => path.startsWith(`${folder}/`))
+  if (files.has(manifest)) {
+    throw new CliError(
+      `The folder has a ${manifest}, so it is a skill itself: give the path of the folder that contains it.`,
+    )
+  }
   const lost = paths.find((path) => folderOf(path) === undefined)
   if (lost !== undefined) {
     throw new CliError(`The file "${lost}" belongs to no skill: move it into a folder that has a ${manifest}.`)

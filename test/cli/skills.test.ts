@@ -112,6 +112,12 @@ test.each<[string, Record<string, string | Uint8Array>, string[], string]>([
     'The file "a/SKILL.md" is not UTF-8 text: save it as UTF-8, without NUL characters.',
   ]),
   [
+    'a skill instead of its folder',
+    { 'git-help/SKILL.md': manifest('git-help'), 'git-help/README.md': 'x' },
+    ['git-help'],
+    'The folder has a SKILL.md, so it is a skill itself: give the path of the folder that contains it.',
+  ],
+  [
     'a manifest without frontmatter',
     { 'skills/a/SKILL.md': '# A' },
     ['skills'],
