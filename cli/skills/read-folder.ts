@@ -1,6 +1,7 @@
 /** Reads the files of a folder of skills. */
 import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { maxBytes } from '../../worker/plugins/skills/read-skills.ts'
 import { CliError } from '../cli-error.ts'
 import { fileError, isFileError, isInside, readFile, withPath } from '../files.ts'
 
@@ -14,8 +15,8 @@ export type SkillsFolder = {
 /**
  * Reads all files below a folder, except files and folders whose names begin with a dot. Follows symbolic links.
  *
- * @throws CliError that names the file, for a symbolic link that leads nowhere or in a loop, for a name that is not UTF-8, and for a
- * file that cannot be read
+ * @throws CliError that names the file, for a symbolic link that leads nowhere or in a loop, for a name that is not UTF-8, for a
+ * file that is larger than a skill, and for one that cannot be read
  */
 export function readFolder(folder: string): SkillsFolder {
   if (!withPath('read', folder, () => isFolder(folder))) {
@@ -31,7 +32,14 @@ export function readFolder(folder: string): SkillsFolder {
     realPaths.push(realPath)
     if (!isFolder(place)) {
       // Neither a file nor a folder: a socket, for example.
-      if (statSync(place).isFile()) files.set(path, new Uint8Array(readFile(place)))
+      const found = statSync(place)
+      if (!found.isFile()) return
+      if (found.size > maxBytes) {
+        throw new CliError(
+          `"${place}" has ${found.size} bytes: clients accept at most ${maxBytes} bytes of a skill. Remove the file.`,
+        )
+      }
+      files.set(path, new Uint8Array(readFile(place)))
       return
     }
     if (above.some((outer) => isInside(realPath, outer))) {

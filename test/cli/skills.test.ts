@@ -1,4 +1,14 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -168,6 +178,18 @@ test.each<[string, Record<string, string | Uint8Array>, string[], string]>([
 ])('%s is refused', async (_, files, args, message) => {
   for (const [path, content] of Object.entries(files)) write(path, content)
   expect(await edgemcp(...args)).toEqual({ code: 1, stdout: '', stderr: message })
+})
+
+test('a large file is refused before it is read', async () => {
+  write('skills/a/SKILL.md', manifest('a'))
+  write('skills/a/large.bin', '')
+  truncateSync(join(folder, 'skills/a/large.bin'), 2 ** 32)
+  expect(await edgemcp('skills')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      '"skills/a/large.bin" has 4294967296 bytes: clients accept at most 16777216 bytes of a skill. Remove the file.',
+  })
 })
 
 test('frontmatter that is not YAML is an error with its place', async () => {

@@ -6,6 +6,9 @@ import type { Skill, SkillFile } from './skill.ts'
 
 export const manifest = 'SKILL.md'
 
+/** Bytes of a skill that every client accepts. */
+export const maxBytes = 16_777_216
+
 /** Returns the URI of a file. @param path of its skill and of the file in it */
 export const uriOf = (path: string): string => `skill://${path.split('/').map(encodeURIComponent).join('/')}`
 
@@ -91,7 +94,7 @@ function checkSkill({ folder, frontmatter, files }: Skill): void {
   }
   if (!files.some(({ path }) => path === manifest))
     throw new Error(`The skill "${folder}" has no file "SKILL.md": add it`)
-  if (files.length > 512 || bytes > 16_777_216) {
+  if (files.length > 512 || bytes > maxBytes) {
     throw new Error(
       `The skill "${folder}" has ${files.length} files with ${bytes} bytes, including those of skills in its folder: use at most 512 files and 16777216 bytes, which every client accepts`,
     )
