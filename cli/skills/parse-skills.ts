@@ -79,9 +79,9 @@ function frontmatterOf(path: string, files: ReadonlyMap<string, Uint8Array>): Sk
 function parseFrontmatter(path: string, yaml: string): Record<string, unknown> {
   let parsed: unknown
   try {
-    parsed = parseYaml(yaml)
+    parsed = parseYaml(yaml, { exact: true })
   } catch (error) {
-    throw new CliError(`The frontmatter of "${path}" is not YAML: ${(error as Error).message.trim()}`)
+    throw new CliError(`The frontmatter of "${path}" is invalid: ${(error as Error).message.trim()}`)
   }
   return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
 }

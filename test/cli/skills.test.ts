@@ -196,7 +196,7 @@ test('frontmatter that is not YAML is an error with its place', async () => {
   write('skills/a/SKILL.md', '---\nname: "a\n---\n')
   const { code, stderr } = await edgemcp('skills')
   expect(code).toBe(1)
-  expect(stderr).toMatch(/^The frontmatter of "a\/SKILL\.md" is not YAML: .+ at line 1/)
+  expect(stderr).toMatch(/^The frontmatter of "a\/SKILL\.md" is invalid: .+ at line 1/)
 })
 
 test('frontmatter with a circular value is an error with the file name', async () => {
@@ -205,8 +205,28 @@ test('frontmatter with a circular value is an error with the file name', async (
     code: 1,
     stdout: '',
     stderr:
-      'The frontmatter of "a/SKILL.md" is not YAML: a value contains itself through an alias, or is nested too deeply for JSON',
+      'The frontmatter of "a/SKILL.md" is invalid: a value contains itself through an alias, or is nested too deeply for JSON',
   })
+})
+
+test.each(['.inf', '.nan', '1e400', '!!binary aGk=', '!!set {a, b}', '12345678901234567890', '[.inf]'])(
+  'frontmatter with the value %s, which JSON would change, is refused',
+  async (value) => {
+    write('skills/a/SKILL.md', `---\nname: a\ndescription: A\nlevels: {x: ${value}}\n---\n`)
+    const key = value.startsWith('[') ? 0 : 'x'
+    expect(await edgemcp('skills')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The frontmatter of "a/SKILL.md" is invalid: the value of "${key}" would change in JSON: write it as a text in quotes`,
+    })
+  },
+)
+
+test('frontmatter with a tag that YAML does not have is refused', async () => {
+  write('skills/a/SKILL.md', '---\nname: a\ndescription: !env TEXT\n---\n')
+  const { code, stderr } = await edgemcp('skills')
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^The frontmatter of "a\/SKILL\.md" is invalid: Unresolved tag: !env at line 2/)
 })
 
 test.each(['skills.ts', 'src/skills.mts'])('the constant of %s is not named skills', async (out) => {
