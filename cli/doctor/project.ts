@@ -106,11 +106,14 @@ function valuesIn(folder: string, file: string): [name: string, LocalValue][] {
   )
 }
 
+/** The line of a public key has the form that each option of edgemcp accepts, the proofs of `discovery()` included. */
+const placeholder = `v=MCPv1;k=ed25519;p=${'A'.repeat(43)}=`
+
 /** Returns values for the secrets that the deployed Worker must have, and this machine does not. */
 export function placeholders(folder: string, { secrets }: RawConfig): Vars {
   const local = new Set(localFiles.flatMap((file) => valuesIn(folder, file)).map(([name]) => name))
   const missing = (secrets?.required ?? []).filter((name) => !local.has(name) && name !== 'EDGEMCP_KEYS')
-  return Object.fromEntries(missing.map((name) => [name, 'placeholder']))
+  return Object.fromEntries(missing.map((name) => [name, placeholder]))
 }
 
 /** Excludes packages, this one included, because a project cannot fix them. */

@@ -723,6 +723,22 @@ test('a project may import state() that it does not use, and leave its secrets t
   const use = "if (!(env as { API_SECRET?: string }).API_SECRET) throw new Error('no secret')\nconst { ISSUER } ="
   expect(await examined(planted(withSecret, main, from.main, use))).toEqual([])
 
+  const secret = 'env as { API_SECRET: string }'
+  for (const option of ['registryAuth', 'openAiChallenge']) {
+    const published = planted(
+      planted(
+        withSecret,
+        main,
+        'tasks()]',
+        `tasks(), discovery({ name: 'com.example/good', ${option}: (${secret}).API_SECRET })]`,
+      ),
+      main,
+      'const server',
+      "import { discovery } from 'edgemcp/discovery'\nconst server",
+    )
+    expect(await examined(published)).toEqual([])
+  }
+
   const unused = planted(inToml, main, /const basket = .*\n/, '')
   const without = planted(unused, main, /server\.tool\('new_basket'.*\n/, '')
   const unexported = planted(without, main, "export { McpState } from 'edgemcp/state'\n", '')
