@@ -147,7 +147,8 @@ export const openAi: Directory = {
       ],
       findings: [
         ...appInfo(submission),
-        ...testCases(submission),
+        ...removedTools(submission, subject),
+        ...testCases(submission, subject),
         ...changedTools(subject.tools, read),
         ...unfilled(submissionFile, submission),
       ],
@@ -178,7 +179,11 @@ function submissionOf({ tools, server: { info, name } }: ProjectSubject, existin
       category: toFillIn(`one of ${categories.join(', ')}`),
       ...existing.app_info,
     },
-    tools: Object.fromEntries(tools.map((tool) => [tool.name, submittedTool(tool, existing.tools?.[tool.name])])),
+    // A tool that was renamed has its texts under the old name.
+    tools: {
+      ...existing.tools,
+      ...Object.fromEntries(tools.map((tool) => [tool.name, submittedTool(tool, existing.tools?.[tool.name])])),
+    },
     test_cases:
       existing.test_cases ??
       Array.from({ length: tools.length && 5 }, (_, index) => testOf(tools[index % tools.length]?.name)),
@@ -204,10 +209,7 @@ const names: Readonly<Record<Hint, string>> = {
   destructiveHint: 'destructive_justification',
 }
 
-/**
- * What a tool does is known to its developer only, except for one that only reads: it changes nothing. A text that was written for another value
- * of the hint has to be written again.
- */
+/** What a tool does is known to its developer only, except for one that only reads: it changes nothing. */
 function justification(
   { annotations = {} }: Tool,
   hint: Hint,
@@ -215,13 +217,23 @@ function justification(
 ): string {
   const written = justifications?.[names[hint]]
   const value = annotations[hint]
-  if (isFilledIn(written)) {
-    const isCurrent = before?.[hint] === undefined || before[hint] === value
-    return isCurrent ? written : toFillIn(`${hint} is ${value} now. Before, you wrote: ${written}`)
+  if (typeof written === 'string' && written.trim() !== '' && !isGenerated(written, hint)) {
+    if (before?.[hint] === undefined || before[hint] === value) return written
+    // The text is for another value of the hint.
+    return toFillIn(`${hint} is ${value} now. Before, you wrote: ${written.replace(asksAgain, '')}`)
   }
   if (hint !== 'readOnlyHint' && annotations.readOnlyHint === true && value === false) return derived[hint]
-  return toFillIn(`${hint} is ${value}. ${questions[hint][value ? 1 : 0]}`)
+  return question(hint, value === true)
 }
+
+const asksAgain = new RegExp(`^${toFillIn('\\w+ is (?:true|false) now\\. Before, you wrote: ')}`)
+
+/** Is a text what an earlier run wrote for any value of the hint? */
+const isGenerated = (text: string, hint: Hint): boolean =>
+  text === question(hint, true) || text === question(hint, false) || (hint !== 'readOnlyHint' && text === derived[hint])
+
+const question = (hint: Hint, value: boolean): string =>
+  toFillIn(`${hint} is ${value}. ${questions[hint][value ? 1 : 0]}`)
 
 const derived: Readonly<Record<Exclude<Hint, 'readOnlyHint'>, string>> = {
   openWorldHint: 'Only reads: changes nothing that is public, and nothing in other systems.',
@@ -293,11 +305,25 @@ function appInfo({ app_info: info }: Submission): Finding[] {
   }))
 }
 
-function testCases({ test_cases: tests, negative_test_cases: negative, tools }: Submission): Finding[] {
+const removedTools = ({ tools }: Submission, { tools: served }: ProjectSubject): Finding[] =>
+  Object.keys(tools)
+    .filter((name) => !served.some((tool) => tool.name === name))
+    .map((name) => ({
+      rule: 'removed-tool',
+      level: 'error',
+      file: submissionFile,
+      problem: `The file has the tool "${name}", which the server does not have.`,
+      fix: 'Move its justifications to the tool that replaces it, if there is one, and remove this tool from the file.',
+    }))
+
+function testCases(
+  { test_cases: tests, negative_test_cases: negative }: Submission,
+  { tools }: ProjectSubject,
+): Finding[] {
   const triggered = tests.flatMap(({ tools_triggered: names }) =>
     typeof names === 'string' ? names.split(/\s*,\s*/) : [],
   )
-  const unknown = triggered.find((name) => !Object.hasOwn(tools, name))
+  const unknown = triggered.find((name) => !tools.some((tool) => tool.name === name))
   const found = (problem: string, fix: string): Finding => ({
     rule: 'test-cases',
     level: 'error',

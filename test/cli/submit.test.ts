@@ -409,6 +409,10 @@ const filledIn = (value: unknown, name = ''): unknown =>
 
 const submissionPath = 'submission/openai/chatgpt-app-submission.json'
 
+/** The files of a run, for the next one. */
+const asBefore = (texts: Readonly<Record<string, string | undefined>>): Files =>
+  Object.fromEntries(Object.entries(texts).map(([file, written]) => [`submission/openai/${file}`, written ?? '']))
+
 describe('edgemcp submit openai', () => {
   test('writes the submission, and reports what only the developer can write', async () => {
     const { findings, statuses, texts } = await submitted('openai', good)
@@ -492,6 +496,56 @@ describe('edgemcp submit openai', () => {
         open_world_justification: 'TODO: openWorldHint is true now. Before, you wrote: By hand',
       },
     })
+    const fourth = await submitted('openai', changed, {}, asBefore(third.texts))
+    expect(fourth.texts).toEqual(third.texts)
+    // The hint changes back.
+    const fifth = await submitted('openai', good, {}, asBefore(third.texts))
+    expect(json(fifth.texts['chatgpt-app-submission.json']).tools.delete_town.justifications).toMatchObject({
+      open_world_justification: 'TODO: openWorldHint is false now. Before, you wrote: By hand',
+    })
+  })
+
+  test('replaces a justification that it wrote itself when a hint has changed, and no other text', async () => {
+    const { texts } = await submitted('openai', good)
+    const first = json(texts['chatgpt-app-submission.json'])
+    first.tools.delete_town.justifications.open_world_justification = 'TODO: ask the team'
+    const before = { [submissionPath]: JSON.stringify(first) }
+    expect(json((await submitted('openai', good, {}, before)).texts['chatgpt-app-submission.json'])).toEqual(first)
+    const changed = project(
+      goodCode
+        .replace('readOnlyHint: true', 'readOnlyHint: false')
+        .replace('destructiveHint: true', 'destructiveHint: false'),
+    )
+    const { tools } = json((await submitted('openai', changed, {}, before)).texts['chatgpt-app-submission.json'])
+    expect(tools.get_forecast.justifications).toEqual({
+      read_only_justification: 'TODO: readOnlyHint is false. Say which data the tool changes, and where.',
+      open_world_justification: text('TODO: openWorldHint is false. Say in which private system'),
+      destructive_justification: text('TODO: destructiveHint is false. Say why nothing is deleted'),
+    })
+    expect(tools.delete_town.justifications).toMatchObject({
+      open_world_justification: 'TODO: ask the team',
+      destructive_justification: text('TODO: destructiveHint is false. Say why nothing is deleted'),
+    })
+  })
+
+  test('keeps the justifications of a tool that was renamed, until the user removes them', async () => {
+    const first = filledIn(json((await submitted('openai', good)).texts['chatgpt-app-submission.json']))
+    const renamed = project(goodCode.replace("'delete_town'", "'remove_town'"))
+    const before = { [submissionPath]: JSON.stringify(first) }
+    const { findings, texts } = await submitted('openai', renamed, {}, before)
+    expect(findings).toMatchObject([
+      { rule: 'removed-tool', level: 'error', file: submissionPath, problem: text('the tool "delete_town"') },
+      { rule: 'test-cases', problem: text('the tool "delete_town"') },
+      { rule: 'to-fill-in' },
+    ])
+    expect(json(texts['chatgpt-app-submission.json']).tools).toMatchObject({
+      delete_town: { justifications: { read_only_justification: 'By hand' } },
+      remove_town: { justifications: { read_only_justification: text('TODO:') } },
+    })
+    const { tools } = json(
+      (await submitted('openai', renamed, {}, asBefore(texts))).texts['chatgpt-app-submission.json'],
+    )
+    expect(tools.delete_town.justifications.read_only_justification).toBe('By hand')
   })
 
   test('reports what changed since the last submission, until its copy is deleted', async () => {
@@ -664,7 +718,7 @@ describe('every rule of every directory', () => {
 
   test('is in docs/reference/cli.md', () => {
     const page = readFileSync(join(root, 'docs/reference/cli.md'), 'utf8').split('## Prepare a submission')[1] ?? ''
-    const ofFiles = ['to-fill-in', 'app-info', 'test-cases', 'snapshot', 'manifest-text']
+    const ofFiles = ['to-fill-in', 'app-info', 'removed-tool', 'test-cases', 'snapshot', 'manifest-text']
     expect([...rules, ...ofFiles].filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([])
   })
 })
