@@ -1,6 +1,6 @@
 /** The command line: selects the command, and parses its arguments. */
 import { parseArgs } from 'node:util'
-import { CliError } from './cli-error.ts'
+import { CliError, printable } from './cli-error.ts'
 import { doctor } from './doctor/doctor.ts'
 import { fileError, isFileError } from './files.ts'
 import { init } from './init/init.ts'
@@ -114,7 +114,7 @@ export async function main(args: readonly string[]): Promise<number> {
       isFileError(thrown) && thrown.path !== undefined ? fileError('access', thrown.path, thrown.code) : thrown
     const isExpected = problem instanceof CliError || (problem as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
     if (!isExpected) throw problem
-    console.error((problem as Error).message)
+    console.error(printable((problem as Error).message))
     return 1
   }
 }

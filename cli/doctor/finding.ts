@@ -1,4 +1,6 @@
 /** A mistake in a project. */
+import { printable } from '../cli-error.ts'
+
 export type Finding = {
   /** The rule that found it: one word for each mistake. */
   readonly rule: string
@@ -35,12 +37,16 @@ export const formatFindings = (findings: readonly Finding[]): string =>
 function formatFinding({ level, file, line, problem, fix, change, rule }: Finding): string {
   const place = line === undefined ? file : `${file}:${line}`
   return [
-    `${level}  ${place}  (${rule})`,
-    `  ${problem}`,
-    `  Fix: ${fix}`,
+    `${level}  ${inOneLine(place)}  (${rule})`,
+    `  ${indented(problem)}`,
+    `  Fix: ${indented(fix)}`,
     ...(change ? [formatChange(change)] : []),
   ].join('\n')
 }
+
+/** Errors of builds have several lines. Those of a name must not look like another finding. */
+const indented = (text: string): string => printable(text).replaceAll('\n', '\n      ')
+const inOneLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
 
 function formatChange({ file, from, to }: Change): string {
   const lines = (sign: string, text: string) =>
