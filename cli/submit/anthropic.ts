@@ -53,13 +53,16 @@ const unsafe = /^(?:POST|PUT|PATCH|DELETE)$/i
 const readAndWrite = toolRule('read-and-write', 'error', ({ name, annotations, inputSchema }) => {
   // One that only reads may take a method as a filter.
   if (annotations?.readOnlyHint === true) return undefined
-  const part = partsOf(inputSchema).find(({ schema }) => {
-    const values = Array.isArray(schema.enum) ? schema.enum.map(String) : []
-    return values.some((value) => safe.test(value)) && values.some((value) => unsafe.test(value))
-  })
-  if (!part) return undefined
+  // Alternatives of one argument have one path.
+  const values = new Map<string, string[]>()
+  for (const { path, schema } of partsOf(inputSchema)) {
+    values.set(path, [...(values.get(path) ?? []), ...[schema.enum ?? [], schema.const ?? []].flat().map(String)])
+  }
+  const [path] =
+    [...values].find(([, named]) => named.some((one) => safe.test(one)) && named.some((one) => unsafe.test(one))) ?? []
+  if (path === undefined) return undefined
   return {
-    problem: `The tool "${name}" reads and writes: its argument "${part.path}" takes safe and unsafe HTTP methods.`,
+    problem: `The tool "${name}" reads and writes: its argument "${path}" takes safe and unsafe HTTP methods.`,
     fix: 'Make a tool that reads, and one for each kind of change.',
   }
 })
