@@ -1,5 +1,5 @@
 import { CliError } from '../cli-error.ts'
-import { configFileIn, configOf } from './config.ts'
+import { type Config, configFileIn, configOf } from './config.ts'
 import { errorsFirst, type Finding } from './finding.ts'
 import { type Project, placeholders, projectOf } from './project.ts'
 import { bundleSize } from './rules/bundle-size.ts'
@@ -7,7 +7,7 @@ import { classes } from './rules/classes.ts'
 import { secrets } from './rules/env-names-and-secrets.ts'
 import { platform, tested } from './rules/platform.ts'
 import { declared } from './rules/server-declarations.ts'
-import { type PathsOf, type Wrangler, wranglerOf } from './wrangler.ts'
+import { type Wrangler, wranglerOf } from './wrangler.ts'
 
 /**
  * Examines a project: its configuration, its bundle, and the descriptions of its servers when they
@@ -28,14 +28,14 @@ export async function examine(
  * Reads the configuration of a project, builds and runs it.
  *
  * @param wranglerFor see `examine`
- * @param pathsOf see `Wrangler.run`
+ * @param urlsOf returns the URLs to request, see `Wrangler.run`
  * @returns what makes that impossible, as a finding
  * @throws CliError when the cause is this machine, not the project
  */
 export async function readProject(
   folder: string,
   wranglerFor: (folder: string) => Wrangler = wranglerOf,
-  pathsOf?: PathsOf,
+  urlsOf: (log: readonly string[], config: Config) => readonly string[] = () => [],
 ): Promise<Project | Finding> {
   const file = configFileIn(folder)
   if (file === undefined) {
@@ -57,7 +57,7 @@ export async function readProject(
       if (problem instanceof CliError) throw problem
       return problem
     }),
-    wrangler.run(file, placeholders(folder, config.raw), pathsOf),
+    wrangler.run(file, placeholders(folder, config.raw), (log) => urlsOf(log, config)),
   ])
   if (built instanceof Error) return unbuilt(file, built.message)
   return projectOf(folder, config, built, ran)

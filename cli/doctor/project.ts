@@ -18,7 +18,7 @@ export type Project = {
   readonly local: ReadonlyMap<string, LocalValue>
   /** The servers of the Worker. */
   readonly servers: readonly Served[]
-  /** Responses of the Worker to GET, by path, for the paths that were requested. */
+  /** Responses of the Worker to GET, by URL, for the URLs that were requested. */
   readonly pages: Pages
   /** The error with which the Worker fails to start. */
   readonly broken: string | undefined

@@ -20,15 +20,18 @@ export type Wrangler = {
    * Starts a Worker for a moment, in development mode.
    *
    * @param vars variables besides those of the project
-   * @param pathsOf returns the paths to request, from the log of the start. Default: none
+   * @param urlsOf returns the URLs to request, from the log of the start. Default: none
    */
-  run(file: string, vars: Vars, pathsOf?: PathsOf): Promise<Ran>
+  run(file: string, vars: Vars, urlsOf?: UrlsOf): Promise<Ran>
 }
 
-export type PathsOf = (log: readonly string[]) => readonly string[]
+export type UrlsOf = (log: readonly string[]) => readonly string[]
 
-/** Responses to GET, by path. */
-export type Pages = Readonly<Record<string, { readonly status: number; readonly text: string }>>
+/** Responses to GET, by URL. */
+export type Pages = Readonly<Record<string, Page>>
+
+/** The type is that of `Content-Type`, or empty. */
+export type Page = { readonly status: number; readonly type: string; readonly text: string }
 
 export type Vars = Readonly<Record<string, string>>
 
@@ -47,7 +50,7 @@ export type Ran = {
   /** The error of a request that no handler of a server gets. */
   readonly failure?: string | undefined
   readonly log: readonly string[]
-  /** Of the paths that were requested. A path without a response within seconds is missing. */
+  /** Of the URLs that were requested. A URL without a response within seconds is missing. */
   readonly pages?: Pages
 }
 
@@ -55,13 +58,19 @@ type Module = {
   experimental_readRawConfig(from: { config: string }): { rawConfig: RawConfig }
   createTestHarness(options: object): Harness
 }
-type Harness = {
+type Target = { fetch(url: string, init: { method: string }): Promise<Answer> }
+type Harness = Target & {
   listen(): Promise<unknown>
-  fetch(url: string, init: { method: string }): Promise<Answer>
+  getWorker(): Target
   getLogs(): { message: string }[]
   close(): Promise<void>
 }
-type Answer = { status: number; body: { cancel(): Promise<void> } | null; text(): Promise<string> }
+type Answer = {
+  status: number
+  headers: Pick<Headers, 'get'>
+  body: { cancel(): Promise<void> } | null
+  text(): Promise<string>
+}
 type Metafile = {
   outputs: Record<string, { entryPoint?: string; exports: string[]; inputs: Record<string, { bytesInOutput: number }> }>
 }
@@ -108,8 +117,8 @@ export function wranglerOf(folder: string): Wrangler {
         rmSync(out, { recursive: true, force: true })
       }
     },
-    run: (file, vars, pathsOf) =>
-      inDevelopment(() => run(wrangler, folder, file, vars, readConfig(join(folder, file)), pathsOf)),
+    run: (file, vars, urlsOf) =>
+      inDevelopment(() => run(wrangler, folder, file, vars, readConfig(join(folder, file)), urlsOf)),
   }
 }
 
@@ -166,7 +175,7 @@ async function run(
   file: string,
   vars: Vars,
   config: RawConfig,
-  pathsOf: PathsOf = () => [],
+  urlsOf: UrlsOf = () => [],
 ): Promise<Ran> {
   // A binding without a local simulator makes wrangler require an account. The server only starts here, and calls no binding.
   const bindingOverrides = Object.fromEntries(remoteBindings(config).map((name) => [name, config.name ?? 'worker']))
@@ -182,7 +191,8 @@ async function run(
     // A server that is created for a request is not a server of the startup: the log is read before the request.
     const lines = log()
     const failure = await failureOf(harness)
-    return { isUp: true, failure, log: lines, pages: await pagesOf(harness, pathsOf(lines)) }
+    // The worker gets the URL as it is: the harness replaces its host with that of the first route.
+    return { isUp: true, failure, log: lines, pages: await pagesOf(harness.getWorker(), urlsOf(lines)) }
   } catch (problem) {
     return { isUp: false, log: [...log(), (problem as Error).message] }
   } finally {
@@ -191,7 +201,7 @@ async function run(
 }
 
 /** Sends a request that no handler of a server gets. @returns its error */
-export async function failureOf(harness: Pick<Harness, 'fetch'>): Promise<string | undefined> {
+export async function failureOf(harness: Target): Promise<string | undefined> {
   try {
     const { status, body } = await harness.fetch('http://localhost/mcp', { method: 'OPTIONS' })
     await body?.cancel()
@@ -201,15 +211,16 @@ export async function failureOf(harness: Pick<Harness, 'fetch'>): Promise<string
   }
 }
 
-/** Requests paths. One that needs the network may never get a response. */
-export async function pagesOf(harness: Pick<Harness, 'fetch'>, paths: readonly string[]): Promise<Pages> {
-  const page = async (path: string) => {
-    const response = await harness.fetch(`http://localhost${path}`, { method: 'GET' })
-    return [path, { status: response.status, text: await response.text() }] as const
+/** Requests URLs. One that needs the network may never get a response. */
+export async function pagesOf(worker: Target, urls: readonly string[]): Promise<Pages> {
+  const page = async (url: string) => {
+    const response = await worker.fetch(url, { method: 'GET' })
+    const type = response.headers.get('Content-Type') ?? ''
+    return [url, { status: response.status, type, text: await response.text() }] as const
   }
   const late = AbortSignal.timeout(5_000)
   const isLate = new Promise<undefined>((resolve) => late.addEventListener('abort', () => resolve(undefined)))
-  const pages = await Promise.all(paths.map((path) => Promise.race([page(path).catch(() => undefined), isLate])))
+  const pages = await Promise.all(urls.map((url) => Promise.race([page(url).catch(() => undefined), isLate])))
   return Object.fromEntries(pages.filter((one) => one !== undefined))
 }
 

@@ -1,5 +1,6 @@
 /** A directory of MCP servers: its rules, and the files that it takes. */
 import type { Finding } from '../doctor/finding.ts'
+import type { Json } from './json.ts'
 import type { Place, ProjectSubject, Subject, SubmittedServer, Tool } from './subject.ts'
 
 export type Directory = {
@@ -20,14 +21,18 @@ export type Rule = {
   check(subject: Subject): Finding[]
 }
 
-/** @throws CliError when the file is not a JSON object */
-export type ReadJson = (file: string) => Json | undefined
+/**
+ * @param shape what some members must be
+ * @throws CliError when the file is not a JSON object, or a member has another shape
+ */
+export type ReadJson = (file: string, shape: Shape) => Json | undefined
 
-export type Json = Readonly<Record<string, unknown>>
+/** An object, a list of objects, or an object of objects. */
+export type Shape = Readonly<Record<string, 'object' | 'objects' | 'map'>>
 
 export type Prepared = {
   readonly files: readonly SubmissionFile[]
-  /** Mistakes in these files, whose paths are relative to the folder of the submission too. Default: none. */
+  /** Mistakes in these files, whose paths are relative to the folder of the submission too, and in the project. Default: none. */
   readonly findings?: readonly Finding[]
 }
 
@@ -40,7 +45,7 @@ export type SubmissionFile = {
   isOurs?(existing: string): boolean
 }
 
-type Problem = Pick<Finding, 'problem' | 'fix'>
+export type Problem = Pick<Finding, 'problem' | 'fix'>
 
 /** Makes a rule of a check of one tool. */
 export const toolRule = (
@@ -70,8 +75,11 @@ export const serverRule = (
   },
 })
 
-/** JSON as people edit it. */
-export const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
+/** Returns a list with the item that the command writes in its place, or at the end. Users may add others. */
+export function withOwn<T>(items: readonly T[] = [], isOwn: (item: T) => boolean, write: (own?: T) => T): T[] {
+  const at = items.findIndex(isOwn)
+  return at < 0 ? [...items, write()] : items.map((item, index) => (index === at ? write(item) : item))
+}
 
 /** The start of a text that a user has to replace. */
 const gap = 'TODO: '

@@ -5,7 +5,8 @@
  * @see https://learn.microsoft.com/microsoft-copilot-studio/mcp-troubleshooting
  */
 import type { Finding } from '../doctor/finding.ts'
-import { type Directory, type Json, jsonText, toFillIn, toolRule, unfilled } from './directory.ts'
+import { type Directory, toFillIn, toolRule, unfilled, withOwn } from './directory.ts'
+import { type Json, jsonText } from './json.ts'
 import { type Part, partsOf } from './json-schema.ts'
 import { endpointUrl, tokenInUrl, toolCount } from './rules.ts'
 import type { ProjectSubject } from './subject.ts'
@@ -79,7 +80,7 @@ export const microsoft: Directory = {
   files(subject, read) {
     const { url } = subject.server
     if (url === undefined) return { files: [{ file, text: undefined }] }
-    const manifest = manifestOf(subject, read(file))
+    const manifest = manifestOf(subject, read(file, { runtimes: 'objects' }))
     return {
       files: [{ file, text: jsonText(manifest) }],
       findings: [...unfilled(file, manifest), ...longTexts(manifest)],
@@ -92,9 +93,8 @@ const vaults = { none: 'None', oauth: 'OAuthPluginVault', static: 'ApiKeyPluginV
 
 /** @param existing what a user has written is kept: the server declares the URL and how callers authenticate */
 function manifestOf({ server: { info, name, url, auth } }: ProjectSubject, existing: Json = {}): Json {
-  const { runtimes: [first = {}, ...others] = [] } = existing as { runtimes?: Runtime[] }
+  const { runtimes } = existing as { runtimes?: Runtime[] }
   const type = vaults[auth]
-  const id = first.auth?.type === type ? first.auth.reference_id : undefined
   return {
     schema_version: 'v2.4',
     name_for_human: info.title ?? name,
@@ -103,20 +103,24 @@ function manifestOf({ server: { info, name, url, auth } }: ProjectSubject, exist
     // The agent finds the tools when it runs.
     functions: [],
     ...existing,
-    runtimes: [
-      {
-        run_for_functions: ['*'],
-        ...first,
-        type: 'RemoteMCPServer',
-        auth: {
-          ...first.auth,
-          type,
-          ...(type !== 'None' && { reference_id: id ?? toFillIn('the id of the registered credential') }),
-        },
-        spec: { ...first.spec, url },
+    runtimes: withOwn(
+      runtimes,
+      (runtime) => runtime.type === 'RemoteMCPServer',
+      (own = {}) => {
+        const id = own.auth?.type === type ? own.auth.reference_id : undefined
+        return {
+          run_for_functions: ['*'],
+          ...own,
+          type: 'RemoteMCPServer',
+          auth: {
+            ...own.auth,
+            type,
+            ...(type !== 'None' && { reference_id: id ?? toFillIn('the id of the registered credential') }),
+          },
+          spec: { ...own.spec, url },
+        }
       },
-      ...others,
-    ],
+    ),
   }
 }
 

@@ -9,14 +9,14 @@ import type { Finding } from '../doctor/finding.ts'
 import {
   type Directory,
   isFilledIn,
-  type Json,
-  jsonText,
   type ReadJson,
+  type Shape,
   serverRule,
   toFillIn,
   toolRule,
   unfilled,
 } from './directory.ts'
+import { type Json, jsonText } from './json.ts'
 import {
   appDocument,
   appVisibility,
@@ -55,8 +55,8 @@ const outputSchema = toolRule('output-schema', 'hint', ({ name, outputSchema }) 
   }
 })
 
-const challenge = serverRule('openai-challenge', 'hint', ({ page }) => {
-  if (page(paths.openAiChallenge) !== undefined) return undefined
+const challenge = serverRule('openai-challenge', 'hint', ({ proves }) => {
+  if (proves.openAiChallenge) return undefined
   return {
     problem: `This Worker does not serve ${paths.openAiChallenge}, with which OpenAI verifies your domain.`,
     fix: 'Pass the token of the form: discovery({ openAiChallenge: env.OPENAI_CHALLENGE }). A parent domain may serve it instead.',
@@ -116,6 +116,14 @@ const skillsListed = serverRule('skills-listed', 'hint', ({ entries, extensions 
 const submissionFile = 'chatgpt-app-submission.json'
 const toolsFile = 'tools.json'
 
+/** What a user may edit. */
+const submissionShape: Shape = {
+  app_info: 'object',
+  tools: 'map',
+  test_cases: 'objects',
+  negative_test_cases: 'objects',
+}
+
 export const openAi: Directory = {
   title: 'ChatGPT plugins',
   rules: [
@@ -139,7 +147,7 @@ export const openAi: Directory = {
     tokenInUrl,
   ],
   files(subject, read) {
-    const submission = submissionOf(subject, read(submissionFile))
+    const submission = submissionOf(subject, read(submissionFile, submissionShape))
     return {
       files: [
         { file: submissionFile, text: jsonText(submission) },
@@ -156,13 +164,18 @@ export const openAi: Directory = {
   },
 }
 
-type Submission = Json & { readonly app_info: Json; readonly tools: Json; readonly test_cases: TestCase[] }
+type Submission = Json & {
+  readonly app_info: Json
+  readonly tools: Json
+  readonly test_cases: TestCase[]
+  readonly negative_test_cases: TestCase[]
+}
 type TestCase = Json & { readonly tools_triggered?: unknown }
 type Existing = {
   app_info?: Json
   tools?: Record<string, SubmittedTool>
   test_cases?: TestCase[]
-  negative_test_cases?: unknown
+  negative_test_cases?: TestCase[]
 }
 type SubmittedTool = { annotations?: Json; justifications?: Json }
 
@@ -320,10 +333,6 @@ function testCases(
   { test_cases: tests, negative_test_cases: negative }: Submission,
   { tools }: ProjectSubject,
 ): Finding[] {
-  const triggered = tests.flatMap(({ tools_triggered: names }) =>
-    typeof names === 'string' ? names.split(/\s*,\s*/) : [],
-  )
-  const unknown = triggered.find((name) => !tools.some((tool) => tool.name === name))
   const found = (problem: string, fix: string): Finding => ({
     rule: 'test-cases',
     level: 'error',
@@ -331,16 +340,36 @@ function testCases(
     problem,
     fix,
   })
-  const count = Array.isArray(negative) ? negative.length : 0
+  const namesIn = ({ tools_triggered: names }: TestCase) =>
+    typeof names === 'string' ? names.split(',').map((name) => name.trim()) : []
+  const unknown = tests.flatMap(namesIn).find((name) => !tools.some((tool) => tool.name === name))
+  const without = tests.findIndex((one) => namesIn(one).length === 0)
+  const calling = negative.findIndex(({ tools_triggered: names }) => names !== null && names !== undefined)
   return [
     ...(unknown === undefined
       ? []
       : [found(`A test calls the tool "${unknown}", which the server does not have.`, 'Correct tools_triggered.')]),
-    ...(tests.length >= 5 && count >= 3
+    ...(without < 0
       ? []
       : [
           found(
-            `There are ${tests.length} tests, and ${count} of prompts that call no tool: ChatGPT requires five and three.`,
+            `test_cases.${without} names no tool that it calls.`,
+            'Write names of tools into tools_triggered, separated by commas, as in "find_products, order_product".',
+          ),
+        ]),
+    ...(calling < 0
+      ? []
+      : [
+          found(
+            `negative_test_cases.${calling} calls a tool.`,
+            'Write tools_triggered: null, or move it to test_cases.',
+          ),
+        ]),
+    ...(tests.length >= 5 && negative.length >= 3
+      ? []
+      : [
+          found(
+            `There are ${tests.length} tests, and ${negative.length} of prompts that call no tool: ChatGPT requires five and three.`,
             'Add tests to test_cases and negative_test_cases.',
           ),
         ]),
@@ -349,7 +378,7 @@ function testCases(
 
 /** Compares the tools with those of the last submission, which ChatGPT keeps. */
 function changedTools(tools: readonly Tool[], read: ReadJson): Finding[] {
-  const { tools: before } = (read(toolsFile) ?? {}) as { tools?: Tool[] }
+  const { tools: before } = (read(toolsFile, { tools: 'objects' }) ?? {}) as { tools?: Tool[] }
   if (!before) return []
   const previous = new Map(before.map((tool) => [tool.name, tool]))
   const current = new Map(tools.map((tool) => [tool.name, tool]))

@@ -3,123 +3,213 @@
  *
  * @see https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json
  * @see https://modelcontextprotocol.io/registry/authentication
+ * @see https://github.com/modelcontextprotocol/registry/blob/main/internal/validators/validators.go
  */
-import { type Directory, type Json, jsonText, serverRule } from './directory.ts'
-import { endpointUrlOrTemplate, tokenInUrl } from './rules.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { type Directory, type Problem, withOwn } from './directory.ts'
+import { type Json, jsonText } from './json.ts'
+import { endpointProblem, tokenInUrl } from './rules.ts'
 import { paths, type SubmittedServer } from './subject.ts'
 
 const schema = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
-const namePattern = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/
 /** Characters that texts may have. */
 const limits = { name: 200, title: 100, description: 100, version: 255, icon: 255 }
 
+const label = '[a-z\\d](?:[a-z\\d-]*[a-z\\d])?'
+const namePattern = new RegExp(`^${label}(?:\\.${label})+/[a-z\\d][a-z\\d._-]*[a-z\\d]$`, 'i')
 const isName = (name: unknown): name is string =>
-  typeof name === 'string' && namePattern.test(name) && name.length <= limits.name
+  typeof name === 'string' && name.length <= limits.name && namePattern.test(name)
 
-/** `latest`, `^1.2.3`, `>=1.2.3`, `1.x`, `1.2.3 - 2.0.0`, `1 || 2`: not one release. */
-const isRange = (version: string): boolean => /^(?:latest|[\^~<>=].*)$|(?:^|\.)[x*](?:\.|$)|\|\|| - /i.test(version)
+/**
+ * `latest`, `^1.2.3`, `>=1.2.3`, `1.x`, `1.2.3 - 2.0.0`, `1 || 2`: not one release. The registry takes `1.2.3-next` for one as well, because of its "x".
+ */
+const isRange = (version: string): boolean =>
+  /^(?:latest$|[\^~<>=])|\|\|| - /.test(version) ||
+  (/^(?:v?\d+|[x*])(?:\.(?:\d+|[x*])){1,2}(?:-[a-z\d.-]+)?$/i.test(version) && /[x*]/i.test(version))
 
-const name = serverRule('registry-name', 'error', ({ registryName }) => {
-  if (isName(registryName)) return undefined
-  return {
-    problem:
-      registryName === undefined
-        ? 'The server has no name for the registry.'
-        : `The registry does not take the name "${registryName}": it must be a domain in reverse order, one slash and a name, with at most ${limits.name} characters.`,
-    fix: "Add discovery({ name: 'com.example/weather' }) of edgemcp/discovery to the plugins of serve(), or pass --name com.example/weather.",
-  }
-})
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
+const isHttps = (value: unknown): value is string =>
+  typeof value === 'string' && URL.parse(value)?.protocol === 'https:' && !/\s/.test(value)
+const lengthOf = (text: string): number => [...text].length
 
-const description = serverRule('registry-description', 'error', ({ card, info, createdAt }) => {
-  const text = card?.description ?? info.description
-  if (text?.trim() && [...text].length <= limits.description) return undefined
-  return {
-    ...createdAt,
-    problem: text?.trim()
-      ? `The description has ${[...text].length} characters: the registry takes ${limits.description}.`
-      : 'The server has no description, which the registry requires.',
-    fix: `Write one of at most ${limits.description} characters: createServer({ description: '…' }), or discovery({ description: '…' }) if that one should stay.`,
-  }
-})
+const mimeTypes = ['image/png', 'image/jpeg', 'image/jpg', 'image/svg+xml', 'image/webp']
 
-const title = serverRule('registry-title', 'error', ({ info, createdAt }) => {
-  if ([...(info.title ?? '')].length <= limits.title) return undefined
-  return {
-    ...createdAt,
-    problem: `The title has ${[...(info.title ?? '')].length} characters: the registry takes ${limits.title}.`,
-    fix: `Write a title of at most ${limits.title} characters in createServer().`,
-  }
-})
+function isIcon({ src, mimeType, sizes = [] }: Json): boolean {
+  if (!isHttps(src) || src.length > limits.icon) return false
+  if (mimeType !== undefined && !mimeTypes.includes(String(mimeType))) return false
+  return Array.isArray(sizes) && sizes.every((size) => /^(?:\d+x\d+|any)$/.test(String(size)))
+}
 
-const version = serverRule('registry-version', 'error', ({ info: { version }, createdAt }) => {
-  if (version.trim() && version.length <= limits.version && !isRange(version)) return undefined
-  return {
-    ...createdAt,
-    problem: `The version "${version}" is not one release: the registry takes an exact version and refuses ranges.`,
-    fix: "Write the version of this release, as in createServer({ version: '1.2.0' }), and a new one for each publication.",
-  }
-})
+const repositories: Readonly<Record<string, RegExp>> = {
+  github: /^https?:\/\/(?:www\.)?github\.com\/[\w.-]+\/[\w.-]+\/?$/,
+  gitlab: /^https?:\/\/(?:www\.)?gitlab\.com\/[\w.-]+(?:\/[\w.-]+)+\/?$/,
+}
 
-const icons = serverRule('registry-icons', 'hint', ({ info, createdAt }) => {
-  const refused = (info.icons ?? []).filter(({ src }) => !isIconUrl(src))
-  if (!refused[0]) return undefined
-  return {
-    ...createdAt,
-    problem: `server.json leaves out the icon ${refused[0].src.slice(0, 60)}: the registry takes HTTPS URLs of at most ${limits.icon} characters.`,
-    fix: 'Serve the icon at an HTTPS URL, and write that URL in createServer().',
-  }
-})
+function isRepository({ url, source, subfolder = '' }: Json): boolean {
+  const pattern = Object.hasOwn(repositories, String(source)) ? repositories[String(source)] : undefined
+  if (typeof url !== 'string' || !pattern?.test(url)) return false
+  return subfolder === '' || /^(?!\.{1,2}(?:\/|$))[\w.-]+(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)*$/.test(String(subfolder))
+}
 
-const isIconUrl = (src: string) => src.startsWith('https://') && src.length <= limits.icon
+type Check = Problem & { readonly rule: string; readonly member: keyof ServerJson }
 
-const proof = serverRule('registry-auth', 'hint', ({ registryName, page }) => {
-  // GitHub proves names of its users.
-  if (!isName(registryName) || registryName.startsWith('io.github.') || page(paths.registryAuth) !== undefined)
-    return undefined
-  const domain = registryName.split('/')[0]?.split('.').reverse().join('.')
-  return {
-    problem: `This Worker does not serve ${paths.registryAuth}, with which the registry verifies that you control ${domain}.`,
-    fix: `Pass the line with your public key, discovery({ registryAuth: env.REGISTRY_AUTH }), if this Worker serves ${domain}; otherwise publish it there, or in a TXT record of ${domain}.`,
-  }
-})
+/** Returns what the registry refuses in a `server.json`. */
+function mistakesIn(server: ServerJson): Check[] {
+  const { name, description, title, version, websiteUrl, repository, icons = [], remotes = [] } = server
+  const found: (Check | false)[] = [
+    !isName(name) && {
+      rule: 'registry-name',
+      member: 'name',
+      problem:
+        name === undefined
+          ? 'The server has no name for the registry.'
+          : `The registry does not take the name "${name}": it must be a domain in reverse order, one slash and a name of at least two characters, with a letter or digit at both ends, and at most ${limits.name} characters in all.`,
+      fix: "Add discovery({ name: 'com.example/weather' }) of edgemcp/discovery to the plugins of serve(), or pass --name com.example/weather.",
+    },
+    !(isText(description) && lengthOf(description) <= limits.description) && {
+      rule: 'registry-description',
+      member: 'description',
+      problem: isText(description)
+        ? `The description has ${lengthOf(description)} characters: the registry takes ${limits.description}.`
+        : 'The server has no description, which the registry requires.',
+      fix: `Write one of at most ${limits.description} characters: createServer({ description: '…' }), or discovery({ description: '…' }) if that one should stay.`,
+    },
+    title !== undefined &&
+      !(isText(title) && lengthOf(title) <= limits.title) && {
+        rule: 'registry-title',
+        member: 'title',
+        problem: isText(title)
+          ? `The title has ${lengthOf(title)} characters: the registry takes ${limits.title}.`
+          : 'The title has no visible characters.',
+        fix: `Write a title of at most ${limits.title} characters in createServer().`,
+      },
+    !(isText(version) && version.length <= limits.version && !isRange(version.trim())) && {
+      rule: 'registry-version',
+      member: 'version',
+      problem: `The version "${version}" is not one release: the registry takes an exact version and refuses what looks like a range, such as a text with "x" after the numbers.`,
+      fix: "Write the version of this release, as in createServer({ version: '1.2.0' }), and a new one for each publication.",
+    },
+    websiteUrl !== undefined &&
+      !isHttps(websiteUrl) && {
+        rule: 'registry-website',
+        member: 'websiteUrl',
+        problem: `The websiteUrl "${websiteUrl}" does not begin with https://, which the registry requires.`,
+        fix: 'Write an HTTPS URL in createServer().',
+      },
+    repository !== undefined &&
+      !isRepository(repository) && {
+        rule: 'registry-repository',
+        member: 'repository',
+        problem: `The registry does not take the repository ${JSON.stringify(repository)}: it knows the sources github and gitlab, with URLs of repositories at github.com and gitlab.com, and a relative path as subfolder.`,
+        fix: "Write it as in discovery({ repository: { url: 'https://github.com/example/weather', source: 'github', subfolder: 'server' } }), or leave it out.",
+      },
+    !icons.every(isIcon) && {
+      rule: 'registry-icons',
+      member: 'icons',
+      problem: `The registry takes icons with HTTPS URLs of at most ${limits.icon} characters, the mimeType ${mimeTypes.join(', ')}, and sizes such as 48x48 or any.`,
+      fix: 'Correct the icons in this file, or remove them.',
+    },
+    ...[ownIn(remotes) ?? {}, ...remotes.filter((remote) => remote !== ownIn(remotes))].map(
+      ({ url, variables }): Check | false => {
+        const problem = endpointProblem(typeof url === 'string' ? url : undefined, Object.keys(variables ?? {}))
+        return problem !== undefined && { rule: 'endpoint-url', member: 'remotes', ...problem }
+      },
+    ),
+  ]
+  return found.filter((one) => one !== false)
+}
+
+const file = 'server.json'
 
 export const mcpRegistry: Directory = {
   title: 'the MCP Registry',
-  rules: [name, description, title, version, endpointUrlOrTemplate, tokenInUrl, icons, proof],
+  rules: [tokenInUrl],
   files({ server }, read) {
-    const file = 'server.json'
-    const isComplete = isName(server.registryName) && server.url !== undefined
-    return { files: [{ file, text: isComplete ? jsonText(serverJson(server, read(file))) : undefined }] }
+    const existing = read(file, { repository: 'object', icons: 'objects', remotes: 'objects' }) ?? {}
+    const declared = declaredIn(server, existing)
+    const written: ServerJson = { ...existing, ...declared }
+    const { createdAt, servedAt } = server
+    const findings = mistakesIn(written).map(({ member, ...found }): Finding => {
+      const declaredAt = ['name', 'repository', 'remotes'].includes(member) ? servedAt : createdAt
+      const isOfUser = existing[member] !== undefined && declared[member] === undefined
+      return { level: 'error', ...(isOfUser ? { file } : declaredAt), ...found }
+    })
+    const isComplete = isName(written.name) && isText(written.description) && ownIn(written.remotes) !== undefined
+    return {
+      files: [{ file, text: isComplete ? jsonText(written) : undefined }],
+      findings: [...findings, ...iconHints(server), ...proofHints(written.name, server)],
+    }
   },
 }
 
-/** @param existing what a user has added is kept: the server declares the other members */
-function serverJson({ registryName, card, info, url }: SubmittedServer, existing: Json = {}): Json {
-  const { remotes: [first, ...others] = [] } = existing as { remotes?: Json[] }
-  const icons = (info.icons ?? []).filter(({ src }) => isIconUrl(src))
-  return {
-    ...existing,
+type ServerJson = Json & {
+  readonly name?: unknown
+  readonly title?: unknown
+  readonly description?: unknown
+  readonly version?: unknown
+  readonly websiteUrl?: unknown
+  readonly repository?: Json
+  readonly icons?: readonly Json[]
+  readonly remotes?: readonly Remote[]
+}
+type Remote = Json & { readonly url?: unknown; readonly variables?: Json }
+
+const isOwn = ({ type }: Json): boolean => type === 'streamable-http'
+const ownIn = (remotes: readonly Remote[] = []): Remote | undefined => remotes.find(isOwn)
+
+/** Returns what the server declares. @param existing members that a user has added to them are kept */
+function declaredIn({ registryName, name, card, info, url }: SubmittedServer, existing: ServerJson): ServerJson {
+  const icons = (info.icons ?? []).filter(isIcon)
+  // A card of a server without a description has its title or its name.
+  const isDescribed = info.description || (card?.description !== info.title && card?.description !== name)
+  const declared = {
     $schema: schema,
     name: registryName,
-    ...(info.title && { title: info.title }),
-    description: card?.description ?? info.description,
+    title: info.title,
+    description: (isDescribed ? undefined : existing.description) ?? card?.description ?? info.description,
     version: info.version,
-    ...(info.websiteUrl && { websiteUrl: info.websiteUrl }),
-    ...(card?.repository && { repository: card.repository }),
-    ...(icons.length > 0 && { icons }),
-    remotes: [
-      {
-        ...first,
-        type: 'streamable-http',
-        url,
-        ...(url?.includes('{tenant}') && {
-          variables: {
-            tenant: { description: 'Name of your organization', isRequired: true },
-            ...(first?.variables ?? {}),
-          },
-        }),
-      },
-      ...others,
-    ],
+    websiteUrl: info.websiteUrl,
+    repository: card?.repository,
+    icons: icons.length > 0 ? icons : undefined,
+    remotes: url === undefined ? undefined : withOwn(existing.remotes, isOwn, (own) => remoteOf(url, own)),
   }
+  return Object.fromEntries(Object.entries(declared).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+const remoteOf = (url: string, own: Remote = {}): Remote => ({
+  ...own,
+  type: 'streamable-http',
+  url,
+  ...(url.includes('{tenant}') && {
+    variables: { tenant: { description: 'Name of your organization', isRequired: true }, ...own.variables },
+  }),
+})
+
+function iconHints({ info, createdAt }: SubmittedServer): Finding[] {
+  const refused = (info.icons ?? []).find((icon) => !isIcon(icon))
+  if (!refused) return []
+  return [
+    {
+      rule: 'registry-icons',
+      level: 'hint',
+      ...createdAt,
+      problem: `server.json leaves out the icon ${refused.src.slice(0, 60)}: the registry takes HTTPS URLs of at most ${limits.icon} characters, the types ${mimeTypes.join(', ')}, and sizes such as 48x48 or any.`,
+      fix: 'Serve such an icon at an HTTPS URL, and write that URL in createServer().',
+    },
+  ]
+}
+
+function proofHints(name: unknown, { proves, servedAt }: SubmittedServer): Finding[] {
+  // GitHub proves names of its users.
+  if (!isName(name) || name.startsWith('io.github.') || proves.registryAuth) return []
+  const domain = name.split('/')[0]?.split('.').reverse().join('.')
+  return [
+    {
+      rule: 'registry-auth',
+      level: 'hint',
+      ...servedAt,
+      problem: `This Worker does not serve ${paths.registryAuth}, with which the registry verifies that you control ${domain}.`,
+      fix: `Pass the line with your public key, discovery({ registryAuth: env.REGISTRY_AUTH }), if this Worker serves ${domain}; otherwise publish it there, or in a TXT record of ${domain}.`,
+    },
+  ]
 }

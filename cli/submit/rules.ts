@@ -1,6 +1,6 @@
 /** Rules that several directories have. */
 import type { Finding } from '../doctor/finding.ts'
-import { type Rule, serverRule, toolRule } from './directory.ts'
+import { type Problem, type Rule, serverRule, toolRule } from './directory.ts'
 import type { Subject } from './subject.ts'
 
 /** @see https://claude.com/docs/connectors/building/review-criteria */
@@ -29,12 +29,17 @@ export const contradictingHints = toolRule('contradicting-hints', 'error', ({ na
   }
 })
 
-/** Zero-width characters, text directions and tags, which people do not see. Flags of regions contain tags. */
+/**
+ * Characters without a shape: zero-width, fillers, text directions, tags and selectors of variants, which people do not see. Flags of regions
+ * contain tags, and Han characters have variants.
+ */
 const hidden =
-  /[\u200b\u2060-\u2064\ufeff\u202a-\u202e\u2066-\u2069]|(?<!\u{1f3f4}[\u{e0000}-\u{e007f}]*)[\u{e0000}-\u{e007f}]/u
+  /[\u00ad\u180e\u200b\u2060-\u2064\u3164\ufeff\u202a-\u202e\u2066-\u2069]|(?<!\u{1f3f4}[\u{e0000}-\u{e007f}]*)[\u{e0000}-\u{e007f}]|(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]/u
 
-export const hiddenCharacters = toolRule('hidden-characters', 'error', ({ name, title, description, inputSchema }) => {
-  const [found] = hidden.exec([name, title, description, JSON.stringify(inputSchema)].join('\n')) ?? []
+export const hiddenCharacters = toolRule('hidden-characters', 'error', (tool) => {
+  const { name, title, description, annotations, inputSchema, outputSchema } = tool
+  const texts = [name, title, annotations?.title, description, JSON.stringify([inputSchema, outputSchema])]
+  const [found] = hidden.exec(texts.join('\n')) ?? []
   if (found === undefined) return undefined
   const code = found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
   return {
@@ -61,31 +66,50 @@ export const toolCount = {
   },
 } satisfies Rule
 
-/** @param takesTenants whether the URL may contain `{tenant}` */
-const endpointRule = (takesTenants: boolean) =>
-  serverRule('endpoint-url', 'error', ({ url }) => {
-    const fix =
-      "Set origin: 'https://mcp.example.com' in discovery(), add a route to the configuration, or pass --url https://mcp.example.com/mcp."
-    if (url === undefined) return { problem: 'Nothing says at which URL clients reach the server.', fix }
-    if (URL.parse(url.replaceAll(/[{}]/g, ''))?.protocol !== 'https:') {
-      return { problem: `The URL ${url} does not begin with https://.`, fix }
-    }
-    if (takesTenants || !url.includes('{tenant}')) return undefined
-    return {
-      problem: `The URL ${url} is different for each tenant: the directory takes one URL.`,
-      fix: 'Serve the tenants at one URL, with the tenant in the token, or pass the URL of one tenant with --url.',
-    }
-  })
+/** A URL with values for its variables. */
+const parsedUrl = (url: string): URL | null => URL.parse(url.replaceAll(/\{[^{}]*\}/g, '1'))
 
-export const endpointUrl = endpointRule(false)
-export const endpointUrlOrTemplate = endpointRule(true)
-
-export const tokenInUrl = serverRule('token-in-url', 'error', ({ url }) => {
-  const names = [...(URL.parse(url ?? '')?.searchParams.keys() ?? [])]
-  const secret = names.find((name) => /token|secret|password|api_?key|^key$/i.test(name))
-  if (secret === undefined) return undefined
+/**
+ * Returns what makes a URL unusable for clients.
+ *
+ * @param variables that it may contain
+ */
+export function endpointProblem(url: string | undefined, variables: readonly string[] = []): Problem | undefined {
+  const fix =
+    "Set origin: 'https://mcp.example.com' in discovery(), add a route to the configuration, or pass --url https://mcp.example.com/mcp."
+  if (url === undefined) return { problem: 'Nothing says at which URL clients reach the server.', fix }
+  const parsed = parsedUrl(url)
+  if (parsed?.protocol !== 'https:') return { problem: `The URL ${url} does not begin with https://.`, fix }
+  if (/^(?:localhost|127\.[\d.]+|\[::1\])$|\.localhost$/.test(parsed.hostname)) {
+    return { problem: `The URL ${url} is that of your machine, which clients cannot reach.`, fix }
+  }
+  const names = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)
+  const unknown = names.find((name) => !variables.includes(name))
+  if (unknown === undefined) return undefined
+  if (unknown !== 'tenant') return { problem: `The URL ${url} has the variable {${unknown}} without a value.`, fix }
   return {
-    problem: `The URL of the server has a credential in "${secret}": everyone who sees the listing has it.`,
+    problem: `The URL ${url} is different for each tenant: the directory takes one URL.`,
+    fix: 'Serve the tenants at one URL, with the tenant in the token, or pass the URL of one tenant with --url.',
+  }
+}
+
+export const endpointUrl = serverRule('endpoint-url', 'error', ({ url }) => endpointProblem(url))
+
+const secretName =
+  /token|secret|passw|credential|(?:api|app|access|auth)[-_]?key|(?:^|[-_])key$|^(?:auth|authorization|jwt|sig|signature)$/i
+
+/** A file with such a URL is not written. */
+export const tokenInUrl = serverRule('token-in-url', 'error', ({ url }) => {
+  const parsed = parsedUrl(url ?? '')
+  const place =
+    parsed?.username || parsed?.password
+      ? 'before the "@"'
+      : [...(parsed?.searchParams.keys() ?? [])]
+          .filter((name) => secretName.test(name))
+          .map((name) => `in "${name}"`)[0]
+  if (place === undefined) return undefined
+  return {
+    problem: `The URL of the server has a credential ${place}: everyone who sees the listing has it.`,
     fix: 'Authenticate users with OAuth: signIn() or bearer().',
   }
 })

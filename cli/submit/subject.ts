@@ -1,10 +1,13 @@
 /** What is submitted to a directory: a server of a project, or a list of tools. */
 import { CliError } from '../cli-error.ts'
 import { escapeRegExp, find, lineAt } from '../doctor/code.ts'
+import type { Config } from '../doctor/config.ts'
 import type { Finding } from '../doctor/finding.ts'
 import type { Project, Served } from '../doctor/project.ts'
 import { locate } from '../doctor/rules/server-declarations.ts'
+import type { Page, Pages } from '../doctor/wrangler.ts'
 import { readFile } from '../files.ts'
+import { isObject, type Json, parseJson } from './json.ts'
 
 /** A tool as `tools/list` returns it. A list of tools that a user gives has the names only for certain. */
 export type Tool = Pick<Served['tools'][number], 'name'> & Partial<Served['tools'][number]>
@@ -29,8 +32,8 @@ export type SubmittedServer = Pick<Served, 'name' | 'info' | 'apps' | 'entries' 
   readonly url: string | undefined
   /** How callers authenticate: with OAuth, or with a credential for which no metadata is served. */
   readonly auth: 'none' | 'oauth' | 'static'
-  /** Returns the text of a page of the Worker; `undefined` if its status is not 200. */
-  page(path: string): string | undefined
+  /** Whether the Worker serves a proof, by name. */
+  readonly proves: Readonly<Record<keyof typeof paths, boolean>>
   /** The place of `createServer()` and of `serve()`. */
   readonly createdAt: Place
   readonly servedAt: Place
@@ -50,10 +53,11 @@ export type Place = Pick<Finding, 'file' | 'line'>
 
 /** The members of a server card that submissions contain. */
 export type Card = {
-  readonly name?: string
+  readonly name: string
   readonly description?: string
-  readonly repository?: object
+  readonly repository?: Json
   readonly remotes?: readonly { readonly url?: string }[]
+  readonly serverInfo?: { readonly name?: string }
 }
 
 export const paths = {
@@ -61,17 +65,35 @@ export const paths = {
   openAiChallenge: '/.well-known/openai-apps-challenge',
 } as const
 
+/** A Worker may answer every path with the same page. */
+const isProof: Readonly<Record<keyof typeof paths, (page: Page) => boolean>> = {
+  registryAuth: ({ text }) => text.startsWith('v=MCPv1'),
+  openAiChallenge: ({ type }) => type.startsWith('text/plain'),
+}
+
 const resourceMetadata = '/.well-known/oauth-protected-resource'
 const issuerMetadata = '/.well-known/oauth-authorization-server'
 const cardPath = ({ path }: Served) => `${path.replace(/\/$/, '')}/server-card`
 
-/** The pages that a submission reads. */
-export const pagesFor = (servers: readonly Served[]): string[] => [
-  ...Object.values(paths),
-  resourceMetadata,
-  issuerMetadata,
-  ...servers.flatMap((server) => [cardPath(server), `${resourceMetadata}${server.path}`]),
-]
+/** The URLs that a submission requests. A Worker may serve each host differently. */
+export const pagesFor = (servers: readonly Served[], config: Config, url: string | undefined): string[] =>
+  originsOf(config, url).flatMap((origin) =>
+    [
+      ...Object.values(paths),
+      resourceMetadata,
+      issuerMetadata,
+      ...servers.flatMap((server) => [server.path, cardPath(server), `${resourceMetadata}${server.path}`]),
+    ].map((path) => origin + path),
+  )
+
+const local = 'http://localhost'
+
+/** The origins at which clients may reach a Worker, and the machine. */
+function originsOf(config: Config, url: string | undefined): string[] {
+  const { protocol, origin } = URL.parse(url ?? '') ?? {}
+  const said = origin !== undefined && protocol === 'https:' ? [origin] : []
+  return [...new Set([...said, ...hostsOf(config).map((host) => `https://${host}`), local])]
+}
 
 /**
  * Returns the server of a project that is submitted.
@@ -86,12 +108,18 @@ export function subjectOf(project: Project, { server: name, name: registryName, 
   if (name === undefined && names.length > 1) {
     throw new CliError(`The project has several servers: choose one, as in --server ${names[0]}.`)
   }
-  const page = (path: string) => (pages[path]?.status === 200 ? pages[path].text : undefined)
   const placeOf = (call: RegExp): Place => {
     const place = find(sources, call)
     return { file: place?.file ?? config.raw.main ?? config.file, line: place?.line }
   }
-  const card = parsed(page(cardPath(served)))
+  const origins = originsOf(config, url).filter((origin) => isEndpoint(pages[origin + served.path]))
+  const origin =
+    origins.find((one) => cardAt(one, served, pages)?.serverInfo?.name === served.name) ?? origins[0] ?? local
+  const card = cardAt(origin, served, pages)
+  const serves = (name: keyof typeof paths) => {
+    const page = pages[`${origin}${paths[name]}`]
+    return page?.status === 200 && isProof[name](page)
+  }
   return {
     tools: served.tools,
     locate: (tool) => locate(sources, { kind: 'tool', name: tool }),
@@ -99,9 +127,9 @@ export function subjectOf(project: Project, { server: name, name: registryName, 
       ...served,
       ...(card && { card }),
       registryName: registryName ?? card?.name,
-      url: url ?? urlOf(card) ?? urlOfRoute(project, served),
-      auth: authOf(served, project),
-      page,
+      url: url ?? urlOf(card) ?? urlOfRoute(config, served, origin),
+      auth: authOf(served, origins, pages),
+      proves: { registryAuth: serves('registryAuth'), openAiChallenge: serves('openAiChallenge') },
       createdAt: placeOf(/\bcreateServer\s*\(/),
       servedAt: placeOf(/\bserve\s*\(/),
     },
@@ -109,17 +137,21 @@ export function subjectOf(project: Project, { server: name, name: registryName, 
 }
 
 /**
- * Reads a list of tools from a file with the result of `tools/list`, or its `tools`.
+ * Reads a list of tools from a file with the result of `tools/list`, its response, or its `tools`.
  *
  * @throws CliError for a file with other contents
  */
 export function subjectOfList(file: string): Subject {
   const text = readFile(file).toString()
-  const value: unknown = parsed(text)
-  const tools: unknown = Array.isArray(value) ? value : (value as { tools?: unknown } | undefined)?.tools
-  const isTool = (tool: unknown) => typeof (tool as { name?: unknown } | null)?.name === 'string'
-  if (!Array.isArray(tools) || !tools.every(isTool)) {
+  const tools = toolsIn(parseJson(text))
+  if (!Array.isArray(tools)) {
     throw new CliError(`${file} is not a list of tools: give the result of tools/list, { "tools": [{ "name": … }] }.`)
+  }
+  const wrong = tools.findIndex((tool) => !isTool(tool))
+  if (wrong >= 0) {
+    throw new CliError(
+      `${file}: tools[${wrong}] is not a tool. It has a name, texts as title and description, and objects as inputSchema, outputSchema, annotations and _meta.`,
+    )
   }
   return {
     tools,
@@ -130,12 +162,22 @@ export function subjectOfList(file: string): Subject {
   }
 }
 
-function parsed(text: string | undefined): Card | undefined {
-  try {
-    return JSON.parse(text ?? '')
-  } catch {
-    return undefined
-  }
+function toolsIn(value: unknown): unknown {
+  if (!isObject(value)) return value
+  return isObject(value.result) ? value.result.tools : value.tools
+}
+
+const isOptional = (value: unknown, is: (value: unknown) => boolean): boolean => value === undefined || is(value)
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isTool(value: unknown): value is Tool {
+  if (!isObject(value) || !isText(value.name)) return false
+  const { title, description, inputSchema, outputSchema, annotations, _meta } = value
+  return (
+    [title, description, isObject(annotations) ? annotations.title : undefined].every((one) =>
+      isOptional(one, isText),
+    ) && [inputSchema, outputSchema, annotations, _meta].every((one) => isOptional(one, isObject))
+  )
 }
 
 /** The URL in the card is that of the request, without the option `origin` of `discovery()`. */
@@ -145,17 +187,44 @@ function urlOf(card: Card | undefined): string | undefined {
 }
 
 /** A route names the host for clients, if it has no pattern. */
-function urlOfRoute({ config }: Project, { path }: Served): string | undefined {
-  const { route, routes = [] } = config.raw
+function hostsOf({ raw: { route, routes = [] } }: Config): string[] {
   const patterns = [...routes, ...(route ? [route] : [])].map((one) => (typeof one === 'string' ? one : one.pattern))
-  const hosts = patterns.map((pattern) => pattern.replace(/^https?:\/\//, '').split('/')[0] as string)
-  const host = hosts.find((one) => !one.includes('*'))
+  return patterns
+    .map((pattern) => pattern.replace(/^https?:\/\//, '').split('/')[0] as string)
+    .filter((host) => !host.includes('*'))
+}
+
+function urlOfRoute(config: Config, { path }: Served, origin: string): string | undefined {
+  const hosts = hostsOf(config)
+  const host = hosts.find((one) => `https://${one}` === origin) ?? hosts[0]
   return host === undefined ? undefined : `https://${host}${path}`
 }
 
-/** A `static` credential is certain: callers authenticate, and both metadata documents are missing. */
-function authOf({ has, path }: Served, { pages }: Project): SubmittedServer['auth'] {
+/** Another host may have no endpoint, as with tenants that have hosts. */
+const isEndpoint = (page: Page | undefined): boolean => page !== undefined && page.status !== 404
+
+function cardAt(origin: string, served: Served, pages: Pages): Card | undefined {
+  const page = pages[origin + cardPath(served)]
+  return page?.status === 200 ? (withText(page, 'name') as Card | undefined) : undefined
+}
+
+/** Returns the JSON of a page, if it has a text as this member. */
+function withText({ text }: Page, member: string): Json | undefined {
+  const value = parseJson(text)
+  return isObject(value) && isText(value[member]) ? value : undefined
+}
+
+/** A `static` credential is certain: a host refuses callers without one, and each such host has neither metadata document. */
+function authOf({ has, path }: Served, origins: readonly string[], pages: Pages): SubmittedServer['auth'] {
   if (!has.auth) return 'none'
-  const metadata = path.includes('{') ? [] : [`${resourceMetadata}${path}`, resourceMetadata, issuerMetadata]
-  return metadata.length > 0 && metadata.every((one) => pages[one]?.status === 404) ? 'static' : 'oauth'
+  const metadata = [
+    [`${resourceMetadata}${path}`, 'resource'],
+    [resourceMetadata, 'resource'],
+    [issuerMetadata, 'issuer'],
+  ] as const
+  const isMissing = (page: Page | undefined, member: string) =>
+    page?.status === 404 || (page?.status === 200 && withText(page, member) === undefined)
+  const isStatic = (origin: string) => metadata.every(([path, member]) => isMissing(pages[origin + path], member))
+  const guarded = origins.filter((origin) => pages[origin + path]?.status === 401)
+  return guarded.length > 0 && guarded.every(isStatic) ? 'static' : 'oauth'
 }

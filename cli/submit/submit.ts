@@ -9,10 +9,12 @@ import { servedIn } from '../doctor/project.ts'
 import { type Wrangler, wranglerOf } from '../doctor/wrangler.ts'
 import { readFile, writeFile } from '../files.ts'
 import { anthropic } from './anthropic.ts'
-import type { Directory, Json, SubmissionFile } from './directory.ts'
+import type { Directory, Shape, SubmissionFile } from './directory.ts'
+import { isObject, type Json, parseJson } from './json.ts'
 import { microsoft } from './microsoft.ts'
 import { openAi } from './openai.ts'
 import { mcpRegistry } from './registry.ts'
+import { tokenInUrl } from './rules.ts'
 import { pagesFor, type Said, type Subject, subjectOf, subjectOfList } from './subject.ts'
 
 export type SubmitOptions = Said & {
@@ -44,9 +46,7 @@ export async function submit(
     const all = [...directories.keys()].join(', ')
     throw new CliError(`Give a directory, ${name === undefined ? '' : `not "${name}": `}one of ${all}.`)
   }
-  if (options.tools !== undefined && folder !== undefined) {
-    throw new CliError('Give --tools, or the folder of a project, not both.')
-  }
+  if (options.tools !== undefined) checkListOptions(name, options, folder)
   const submission =
     options.tools === undefined
       ? await submitProject(name, projectFolder(folder ?? '.'), options)
@@ -55,6 +55,14 @@ export async function submit(
   if (options.json) console.log(JSON.stringify({ ok: isGood(findings), findings, files }, null, 2))
   else console.log([formatFindings(findings), ...(files.length > 0 ? [formatFiles(files)] : [])].join('\n\n'))
   return isGood(findings) ? 0 : 1
+}
+
+/** @throws CliError for what does not go together with a list of tools */
+function checkListOptions(name: string, options: SubmitOptions, folder: string | undefined): void {
+  if (folder !== undefined) throw new CliError('Give --tools, or the folder of a project, not both.')
+  const other = (['name', 'out', 'server', 'url'] as const).find((option) => options[option] !== undefined)
+  if (other) throw new CliError(`Give --tools, or --${other} for a project, not both.`)
+  if (name === 'registry') throw new CliError('The registry takes no tools: give the folder of a project, not --tools.')
 }
 
 /**
@@ -70,7 +78,7 @@ export async function submitProject(
   wranglerFor: (folder: string) => Wrangler = wranglerOf,
 ): Promise<Submission> {
   const directory = directories.get(name) as Directory // The caller has checked the name.
-  const project = await readProject(folder, wranglerFor, (log) => pagesFor(servedIn(log)))
+  const project = await readProject(folder, wranglerFor, (log, config) => pagesFor(servedIn(log), config, said.url))
   if ('rule' in project) return { findings: [project], files: [] }
   if (project.servers.length === 0 || project.failure !== undefined) {
     return { findings: findingsOf(project).filter(({ level }) => level === 'error'), files: [] }
@@ -78,13 +86,16 @@ export async function submitProject(
   const subject = subjectOf(project, said)
   const target = out === undefined ? join(folder, 'submission', name) : resolve(out)
   const within = relative(folder, target)
-  const prepared = directory.files(subject, (file) => readObject(join(target, file)))
+  const { files, findings = [] } = directory.files(subject, (file, shape) => readObject(join(target, file), shape))
+  const isFile = (path: string) => files.some(({ file }) => file === path)
+  const found = [
+    ...lint(directory, subject),
+    ...findings.map((one) => (isFile(one.file) ? { ...one, file: join(within, one.file) } : one)),
+  ].sort(errorsFirst)
+  const hasSecret = found.some(({ rule }) => rule === tokenInUrl.name)
   return {
-    findings: [
-      ...lint(directory, subject),
-      ...(prepared.findings ?? []).map((one) => ({ ...one, file: join(within, one.file) })),
-    ].sort(errorsFirst),
-    files: prepared.files.map((file) => write(target, file)),
+    findings: found,
+    files: files.map((file) => write(target, hasSecret ? { ...file, text: undefined } : file)),
   }
 }
 
@@ -92,17 +103,25 @@ export async function submitProject(
 export const lint = (directory: Directory, subject: Subject): Finding[] =>
   directory.rules.flatMap((rule) => rule.check(subject)).sort(errorsFirst)
 
-/** @throws CliError when the file is not a JSON object */
-function readObject(path: string): Json | undefined {
+/** See `ReadJson`. */
+function readObject(path: string, shape: Shape): Json | undefined {
   if (!existsSync(path)) return undefined
-  const text = readFile(path).toString()
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
-  } catch {
-    // The error below says it.
+  const value = parseJson(readFile(path).toString())
+  const wrong = (what: string) => new CliError(`${relative('.', path)} ${what}: correct it, or remove it.`)
+  if (!isObject(value)) throw wrong('is not a JSON object')
+  for (const [name, kind] of Object.entries(shape)) {
+    const member = value[name]
+    if (member !== undefined && !shapes[kind].has(member)) throw wrong(`has "${name}", which is not ${shapes[kind].is}`)
   }
-  throw new CliError(`${relative('.', path)} is not a JSON object: correct it, or remove it.`)
+  return value
+}
+
+type Kind = { readonly is: string; has(value: unknown): boolean }
+
+const shapes: Readonly<Record<Shape[string], Kind>> = {
+  object: { is: 'an object', has: isObject },
+  objects: { is: 'a list of objects', has: (value) => Array.isArray(value) && value.every(isObject) },
+  map: { is: 'an object of objects', has: (value) => isObject(value) && Object.values(value).every(isObject) },
 }
 
 function write(target: string, { file, text, isOurs }: SubmissionFile): WrittenFile {

@@ -7,9 +7,9 @@ import { tested } from '../../cli/doctor/rules/platform.ts'
 import {
   description,
   failureOf,
-  type PathsOf,
   pagesOf,
   type Ran,
+  type UrlsOf,
   type Vars,
   type Wrangler,
 } from '../../cli/doctor/wrangler.ts'
@@ -21,7 +21,7 @@ export async function quickRun(
   file: string,
   vars: Vars,
   wrangler: Wrangler,
-  pathsOf: PathsOf = () => [],
+  urlsOf: UrlsOf = () => [],
 ): Promise<Ran | undefined> {
   if (remoteBindings(wrangler.readConfig(file)).length > 0) return undefined
   const logs: WorkerdStructuredLog[] = []
@@ -38,7 +38,7 @@ export async function quickRun(
     }
     const lines = log()
     if ((await failureOf(server.harness)) !== undefined) return undefined
-    return { isUp: true, log: lines, pages: await pagesOf(server.harness, pathsOf(lines)) }
+    return { isUp: true, log: lines, pages: await pagesOf(server.harness, urlsOf(lines)) }
   } catch (problem) {
     const { code, message } = problem as Error & { code?: string }
     // Wrangler tells what a Worker without a default export lacks, and what does not build.

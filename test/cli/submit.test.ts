@@ -25,7 +25,7 @@ function memoised<T>(made: Map<string, T>, key: string, make: () => T): T {
 
 /** Builds and runs each project once, in this process, as the tests of doctor do. */
 const quickWrangler =
-  (files: Files) =>
+  (files: Files, { url }: SubmitOptions = {}) =>
   (folder: string): Wrangler => {
     const wrangler = wranglerOf(folder)
     const key = JSON.stringify(files)
@@ -38,12 +38,12 @@ const quickWrangler =
           async () =>
             (await quickBundle(folder, wrangler.readConfig(file).main ?? '')) ?? (await wrangler.bundle(file, date)),
         ),
-      run: (file, vars, pathsOf) =>
+      run: (file, vars, urlsOf) =>
         memoised(
           runs,
-          key,
+          `${key}${url}`,
           async () =>
-            (await quickRun(folder, file, vars, wrangler, pathsOf)) ?? (await wrangler.run(file, vars, pathsOf)),
+            (await quickRun(folder, file, vars, wrangler, urlsOf)) ?? (await wrangler.run(file, vars, urlsOf)),
         ),
     }
   }
@@ -62,7 +62,12 @@ async function submitted(directory: string, files: Files, options: SubmitOptions
     writeFileSync(join(written.folder, path), text)
   }
   const out = join(written.folder, 'submission', directory)
-  const { findings, files: report } = await submitProject(directory, written.folder, options, quickWrangler(files))
+  const { findings, files: report } = await submitProject(
+    directory,
+    written.folder,
+    options,
+    quickWrangler(files, options),
+  )
   const read = (file: string) => (existsSync(join(out, file)) ? readFileSync(join(out, file), 'utf8') : undefined)
   const statuses = report.map(({ file, status }) => [file.split('/').at(-1), status])
   const texts = Object.fromEntries(
@@ -101,6 +106,19 @@ export default serve(server, {
   })],
 })
 `,
+)
+
+/** Servers that are chosen by host. */
+const byHost = project(
+  `import { createServer, serve } from 'edgemcp'
+import { combine, routeByHost } from 'edgemcp/compose'
+import { discovery } from 'edgemcp/discovery'
+const serverOf = (name: string) =>
+  serve(createServer({ name, version: '1.2.0', description: 'Forecasts' }), { plugins: [discovery({ name: 'io.github.example/' + name })] })
+const [notes, weather] = [serverOf('notes'), serverOf('weather')]
+export default combine(routeByHost({ 'notes.example.com': notes, 'weather.example.com': weather }))
+`,
+  'routes = [{ pattern = "notes.example.com", custom_domain = true }, { pattern = "weather.example.com/*", zone_name = "example.com" }]\n',
 )
 
 describe('edgemcp submit registry', () => {
@@ -142,6 +160,139 @@ describe('edgemcp submit registry', () => {
       _meta: before._meta,
       remotes: [{ type: 'streamable-http', url: 'https://mcp.example.com/mcp', headers }, before.remotes[1]],
     })
+  })
+
+  test('keeps members that the server does not declare, and remotes of other types', async () => {
+    const before = {
+      title: 'By hand',
+      description: 'By hand',
+      websiteUrl: 'https://example.com/by-hand',
+      repository: { url: 'https://gitlab.com/example/group/weather', source: 'gitlab', subfolder: 'servers/weather' },
+      icons: [{ src: 'https://example.com/by-hand.png' }],
+      remotes: [{ type: 'sse', url: 'https://old.example.com/sse' }],
+    }
+    const written = { 'submission/registry/server.json': `\ufeff${JSON.stringify(before)}` }
+    const url = 'https://mcp.example.com/mcp'
+    for (const plugins of ['', `, { plugins: [discovery({ name: 'com.example/weather' })] }`]) {
+      const files = project(`import { createServer, serve } from 'edgemcp'
+import { discovery } from 'edgemcp/discovery'
+export default serve(createServer({ name: 'weather', version: '1.2.0' })${plugins})
+`)
+      const { findings, texts } = await submitted(
+        'registry',
+        files,
+        { url, name: 'io.github.example/weather' },
+        written,
+      )
+      expect(findings).toEqual([])
+      expect(json(texts['server.json'])).toEqual({
+        ...before,
+        $schema: text('2025-12-11'),
+        name: 'io.github.example/weather',
+        version: '1.2.0',
+        remotes: [...before.remotes, { type: 'streamable-http', url }],
+      })
+      const { findings: missing, statuses } = await submitted('registry', files, {
+        url,
+        name: 'io.github.example/weather',
+      })
+      const isDescribed = plugins !== ''
+      expect(missing.map(({ rule }) => rule)).toEqual(isDescribed ? [] : ['registry-description'])
+      expect(statuses).toEqual({ 'server.json': isDescribed ? 'written' : 'not written' })
+    }
+  })
+
+  test.each<[options: SubmitOptions, members: object, rules: string[]]>([
+    [{ name: 'weather/towns' }, {}, ['registry-name']],
+    [{ name: 'com.example/w' }, {}, ['registry-name']],
+    [{ name: 'com.example/-weather' }, {}, ['registry-name']],
+    [{ name: 'com..example/weather' }, {}, ['registry-name']],
+    [{ url: 'https://localhost/mcp' }, {}, ['endpoint-url']],
+    [{ url: 'https://{region}.example.com/mcp' }, {}, ['endpoint-url']],
+    [
+      { url: 'https://{region}.example.com/mcp' },
+      { remotes: [{ type: 'streamable-http', variables: { region: { default: 'eu' } } }] },
+      [],
+    ],
+    [{}, { title: ' ' }, ['registry-title']],
+    [{}, { websiteUrl: 'http://example.com' }, ['registry-website']],
+    [{}, { repository: { url: 'https://codeberg.org/a/b', source: 'codeberg' } }, ['registry-repository']],
+    [{}, { repository: { url: 'https://github.com/a', source: 'github' } }, ['registry-repository']],
+    [
+      {},
+      { repository: { url: 'https://github.com/a/b', source: 'github', subfolder: '../c' } },
+      ['registry-repository'],
+    ],
+    [{}, { icons: [{ src: 'https://example.com/i.gif', mimeType: 'image/gif' }] }, ['registry-icons']],
+    [{}, { icons: [{ src: 'https://example.com/i.png', sizes: ['48'] }] }, ['registry-icons']],
+    [{}, { icons: [{ src: 'https://example.com/i.png', sizes: ['any', '48x48'], mimeType: 'image/png' }] }, []],
+    [{}, { remotes: [{ type: 'sse', url: 'http://example.com/sse' }] }, ['endpoint-url']],
+  ])('checks the finished server.json: %j %j', async (options, members, rules) => {
+    const files = project(`import { createServer, serve } from 'edgemcp'
+export default serve(createServer({ name: 'weather', version: '1.2.0', description: 'Forecasts' }))
+`)
+    const said = { name: 'io.github.example/weather', url: 'https://mcp.example.com/mcp', ...options }
+    const { findings } = await submitted('registry', files, said, {
+      'submission/registry/server.json': JSON.stringify(members),
+    })
+    expect(findings.map(({ rule }) => rule)).toEqual(rules)
+    const isOfFile = Object.keys(members).length > 0 && !rules.includes('endpoint-url')
+    if (isOfFile) expect(findings.every(({ file }) => file === 'submission/registry/server.json')).toBe(true)
+  })
+
+  test.each([
+    ['1.2.0-next.1', 'looks like a range'],
+    ['1.2.x', 'looks like a range'],
+    ['1 - 2', 'looks like a range'],
+    ['1.2.0-rc.1', undefined],
+    ['2026-11-30', undefined],
+  ])('takes the version %s for what the registry takes it for', async (version, problem) => {
+    const files = project(`import { createServer, serve } from 'edgemcp'
+export default serve(createServer({ name: 'weather', version: '${version}', description: 'Forecasts' }))
+`)
+    const said = { name: 'io.github.example/weather', url: 'https://mcp.example.com/mcp' }
+    const { findings } = await submitted('registry', files, said)
+    expect(findings).toMatchObject(problem ? [{ rule: 'registry-version', problem: text(problem) }] : [])
+  })
+
+  test('leaves out icons of types and sizes that the registry does not take', async () => {
+    const files = project(`import { createServer, serve } from 'edgemcp'
+const icons = [{ src: 'https://example.com/i.gif', mimeType: 'image/gif' }, { src: 'https://example.com/i.png', mimeType: 'image/png' }]
+export default serve(createServer({ name: 'weather', version: '1.2.0', description: 'Forecasts', icons }))
+`)
+    const said = { name: 'io.github.example/weather', url: 'https://mcp.example.com/mcp' }
+    const { findings, texts } = await submitted('registry', files, said)
+    expect(findings).toMatchObject([
+      { rule: 'registry-icons', level: 'hint', problem: text('leaves out the icon https://example.com/i.gif') },
+    ])
+    expect(json(texts['server.json']).icons).toEqual([{ src: 'https://example.com/i.png', mimeType: 'image/png' }])
+  })
+
+  test.each(['?api-key=1', '?auth=1', '?code=1&access_token=1', 'https://ada:secret@mcp.example.com/mcp'])(
+    'writes no URL with a credential: %s',
+    async (part) => {
+      const url = part.startsWith('?') ? `https://mcp.example.com/mcp${part}` : part
+      for (const [directory, file] of [
+        ['registry', 'server.json'],
+        ['microsoft', 'ai-plugin.json'],
+        ['anthropic', 'tools.md'],
+      ] as const) {
+        const { findings, statuses } = await submitted(directory, registryGood, { url })
+        expect(findings.map(({ rule }) => rule)).toContain('token-in-url')
+        expect(statuses).toEqual({ [file]: 'not written' })
+      }
+    },
+  )
+
+  test('finds the card of each server that has a host', async () => {
+    for (const server of ['notes', 'weather']) {
+      const { findings, texts } = await submitted('registry', byHost, { server })
+      expect(findings).toEqual([])
+      expect(json(texts['server.json'])).toMatchObject({
+        name: `io.github.example/${server}`,
+        remotes: [{ url: `https://${server}.example.com/mcp` }],
+      })
+    }
   })
 
   test('finds each mistake of a server, and writes no file without a name', async () => {
@@ -191,9 +342,9 @@ export default serve(createServer({ name: 'weather', version: '1.2.0' }), { plug
     const wrong = card('weather/of/towns')
     const { findings } = await submitted('registry', wrong, { url: 'http://mcp.example.com/mcp?api_key=1' })
     expect(findings.map((one) => asFound(one, wrong))).toEqual([
+      ['token-in-url', 'error', served, text('credential in "api_key"'), text('OAuth')],
       ['registry-name', 'error', served, text('"weather/of/towns"'), text('com.example/weather')],
       ['endpoint-url', 'error', served, text('does not begin with https://'), text('--url')],
-      ['token-in-url', 'error', served, text('credential in "api_key"'), text('OAuth')],
     ])
     const unproved = card('com.example.mcp/weather')
     const url = 'https://mcp.example.com/mcp'
@@ -569,6 +720,41 @@ describe('edgemcp submit openai', () => {
     expect(statuses).toMatchObject({ 'tools.json': 'kept' })
   })
 
+  test('finds tests that call no tool, and prompts that call one', async () => {
+    const first = filledIn(json((await submitted('openai', good)).texts['chatgpt-app-submission.json'])) as {
+      test_cases: object[]
+      negative_test_cases: object[]
+    }
+    const problems = async (tests: object, negative: object) => {
+      const [test, ...tests_] = first.test_cases
+      const [prompt, ...prompts] = first.negative_test_cases
+      const changed = {
+        ...first,
+        test_cases: [{ ...test, ...tests }, ...tests_],
+        negative_test_cases: [{ ...prompt, ...negative }, ...prompts],
+      }
+      const { findings } = await submitted('openai', good, {}, { [submissionPath]: JSON.stringify(changed) })
+      return findings.map(({ problem }) => problem)
+    }
+    expect(await problems({}, {})).toEqual([])
+    expect(await problems({ tools_triggered: 'get_forecast, delete_town' }, {})).toEqual([])
+    for (const wrong of [null, ['get_forecast'], undefined]) {
+      expect(await problems({ tools_triggered: wrong }, {})).toEqual([text('test_cases.0 names no tool')])
+    }
+    expect(await problems({ tools_triggered: 'get_forecast,' }, {})).toEqual([text('calls the tool ""')])
+    expect(await problems({}, { tools_triggered: 'get_forecast' })).toEqual([
+      text('negative_test_cases.0 calls a tool'),
+    ])
+  })
+
+  test.each([
+    ['{ "tools": { "a": null } }', '"tools", which is not an object of objects'],
+    ['{ "test_cases": [null] }', '"test_cases", which is not a list of objects'],
+    ['{ "app_info": "a" }', '"app_info", which is not an object'],
+  ])('refuses a file of another shape: %s', async (file, problem) => {
+    await expect(submitted('openai', good, {}, { [submissionPath]: file })).rejects.toThrow(problem)
+  })
+
   test('finds each mistake, with its place and its fix, and nothing else', async () => {
     const before = {
       [submissionPath]: JSON.stringify({
@@ -632,7 +818,47 @@ describe('edgemcp submit openai', () => {
   })
 })
 
+test.each([
+  ['anthropic', 'static-token'],
+  ['openai', 'openai-challenge'],
+  ['registry', 'registry-auth'],
+])('edgemcp submit %s is not misled by a page that answers all paths (%s)', async (directory, rule) => {
+  const files = project(
+    `import { createServer, serve } from 'edgemcp'
+import { apiKeys } from 'edgemcp/api-keys'
+import { combine } from 'edgemcp/compose'
+const worker = serve(createServer({ name: 'weather', version: '1.2.0', description: 'Forecasts' }), { auth: apiKeys() })
+const page = () => new Response('<p>Home</p>', { headers: { 'Content-Type': 'text/html' } })
+export default combine(worker, page)
+export const { McpApiKeys } = worker
+`,
+    '[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpApiKeys"]\n',
+  )
+  const said = { name: 'com.example/weather', url: 'https://mcp.example.com/mcp' }
+  expect((await submitted(directory, files, said)).findings.map((one) => one.rule)).toContain(rule)
+})
+
+test('edgemcp submit knows nothing of the sign-in of tenants that have hosts', async () => {
+  const files = project(`import { createServer, serve } from 'edgemcp'
+import { bearer, tenants } from 'edgemcp/auth'
+const find = (tenant: string) => (tenant === 'acme' ? { auth: bearer({ issuer: 'https://auth.example.com' }) } : undefined)
+export default serve(createServer({ name: 'weather', version: '1.2.0' }), { tenants: tenants('{tenant}.example.com', find) })
+`)
+  for (const url of ['https://acme.example.com/mcp', 'https://mcp.example.net/mcp']) {
+    expect((await submitted('anthropic', files, { url })).findings).toEqual([])
+  }
+})
+
 describe('edgemcp submit microsoft', () => {
+  test('writes its own runtime, and keeps another', async () => {
+    const other = { type: 'OpenApi', auth: { type: 'None' }, spec: { url: 'openapi.json' } }
+    const before = { 'submission/microsoft/ai-plugin.json': JSON.stringify({ runtimes: [other] }) }
+    const { texts } = await submitted('microsoft', good, {}, before)
+    expect(json(texts['ai-plugin.json']).runtimes).toMatchObject([other, { type: 'RemoteMCPServer' }])
+    const again = { 'submission/microsoft/ai-plugin.json': texts['ai-plugin.json'] ?? '' }
+    expect((await submitted('microsoft', good, {}, again)).texts).toEqual(texts)
+  })
+
   test('writes the manifest, keeps the id of the credential, and has no finding then', async () => {
     const { findings, texts } = await submitted('microsoft', good)
     expect(findings).toMatchObject([{ rule: 'to-fill-in', level: 'hint', file: 'submission/microsoft/ai-plugin.json' }])
@@ -718,20 +944,52 @@ describe('every rule of every directory', () => {
 
   test('is in docs/reference/cli.md', () => {
     const page = readFileSync(join(root, 'docs/reference/cli.md'), 'utf8').split('## Prepare a submission')[1] ?? ''
-    const ofFiles = ['to-fill-in', 'app-info', 'removed-tool', 'test-cases', 'snapshot', 'manifest-text']
+    const ofRegistry = ['name', 'description', 'title', 'version', 'website', 'repository', 'icons', 'auth']
+    const ofFiles = [
+      ...['to-fill-in', 'app-info', 'removed-tool', 'test-cases', 'snapshot', 'manifest-text'],
+      ...ofRegistry.map((name) => `registry-${name}`),
+    ]
     expect([...rules, ...ofFiles].filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([])
   })
 })
 
 describe('edgemcp submit with --tools', () => {
-  const check = (directory: string, tools: object) => {
+  const checkText = (directory: string, tools: string, ...options: string[]) => {
     const folder = mkdtempSync(join(tmpdir(), 'edgemcp-tools-'))
-    const file = join(folder, 'tools.json')
-    writeFileSync(file, JSON.stringify(tools, null, 2))
-    return runHere(['submit', directory, '--tools', file, '--json'], folder).finally(() =>
+    writeFileSync(join(folder, 'tools.json'), tools)
+    return runHere(['submit', directory, '--tools', 'tools.json', ...options], folder).finally(() =>
       rmSync(folder, { recursive: true }),
     )
   }
+  const check = (directory: string, tools: object) => checkText(directory, JSON.stringify(tools, null, 2), '--json')
+
+  test('takes a response of JSON-RPC, after a byte order mark', async () => {
+    const response = { jsonrpc: '2.0', id: 1, result: { tools: [{ name: 'a', description: 'Reads' }] } }
+    const { stdout } = await checkText('microsoft', `\ufeff${JSON.stringify(response)}`)
+    expect(stdout).toBe('No problems found.\n')
+  })
+
+  test.each([
+    [[null], 'tools[0]'],
+    [[{ name: 'a' }, { name: 'b', description: 1 }], 'tools[1]'],
+    [[{ name: 'a', inputSchema: null }], 'tools[0]'],
+    [[{ name: 'a', annotations: { title: {} } }], 'tools[0]'],
+  ])('refuses %j', async (tools, place) => {
+    expect(await check('anthropic', tools)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: text(`${place} is not a tool. It has a name`),
+    })
+  })
+
+  test('prints names without codes for terminals, and not as findings of their own', async () => {
+    const name = 'a\u001b[2J\nerror  file:1  (rule)\u202e'
+    const { stdout } = await checkText('anthropic', JSON.stringify([{ name, title: 'A', description: '' }]))
+    expect(stdout).toContain('\\u001b[2J\n      error  file:1  (rule)\\u202e')
+    expect(stdout).not.toMatch(/\u202e|^error {2}file/m)
+    expect(stdout).not.toContain('\u001b')
+    expect((await runHere(['submit', 'a\u001b[2J'], root)).stderr).toContain('not "a\\u001b[2J"')
+  })
 
   test('checks a list of tools, with the lines of the file, and writes nothing', async () => {
     const { code, stdout } = await check('anthropic', {
@@ -793,7 +1051,25 @@ describe('edgemcp submit with --tools', () => {
         tool('Adds \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} and \u{1f468}\u200d\u{1f469}'),
       ),
     ).toEqual([])
-    expect(await rules(tool('Adds \u{e0067}'))).toEqual(['hidden-characters'])
+    for (const hidden of ['\u{e0067}', '\u{e0100}', '\u00ad', '\u3164', '\u180e']) {
+      expect(await rules(tool(`Adds ${hidden}`))).toEqual(['hidden-characters'])
+      expect(await rules(tool('Adds', { annotations: { readOnlyHint: true, title: `A${hidden}` } }))).toEqual([
+        'hidden-characters',
+      ])
+      expect(await rules(tool('Adds', { outputSchema: { type: 'object', title: `A${hidden}` } }))).toEqual([
+        'hidden-characters',
+      ])
+    }
+    expect(await rules(tool('Adds \u845b\u{e0100}'))).toEqual([])
+    const methods = ['GET', 'DELETE'].map((method) => ({ const: method }))
+    const writes = (inputSchema: object) => tool('Adds', { annotations: { destructiveHint: true }, inputSchema })
+    expect(await rules(writes({ type: 'object', properties: { method: { anyOf: methods } } }))).toEqual([
+      'read-and-write',
+    ])
+    expect(await rules(writes({ oneOf: methods.map((method) => ({ properties: { method } })) }))).toEqual([
+      'read-and-write',
+    ])
+    expect(await rules(writes({ properties: { method: methods[0], next: methods[1] } }))).toEqual([])
     expect(
       await rules(
         tool('Lists endpoints', { inputSchema: { type: 'object', properties: { method: { enum: ['GET', 'POST'] } } } }),
@@ -822,13 +1098,23 @@ describe('edgemcp submit', () => {
     })
   })
 
+  test('requests each host of a Worker, with wrangler', async () => {
+    using written = write(byHost)
+    expect(await submit('registry', written.folder, '--server', 'weather')).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(join(written.folder, 'submission/registry/server.json'), 'utf8')).toContain(
+      'weather.example.com',
+    )
+  })
+
   test.each([
     [[], 'Give a directory, one of anthropic, openai, registry, microsoft.'],
     [['glama'], 'Give a directory, not "glama": one of anthropic, openai, registry, microsoft.'],
     [['registry', 'a', 'b'], 'Give a directory and a folder: "b" is unexpected.'],
-    [['registry', '.', '--tools', 'tools.json'], 'Give --tools, or the folder of a project, not both.'],
+    [['openai', '.', '--tools', 'tools.json'], 'Give --tools, or the folder of a project, not both.'],
+    [['openai', '--tools', 'tools.json', '--url', 'a'], 'Give --tools, or --url for a project, not both.'],
+    [['registry', '--tools', 'tools.json'], 'The registry takes no tools: give the folder of a project, not --tools.'],
     [
-      ['registry', '--tools', 'package.json'],
+      ['openai', '--tools', 'package.json'],
       'package.json is not a list of tools: give the result of tools/list, { "tools": [{ "name": … }] }.',
     ],
     [['registry', 'nowhere'], 'There is no folder nowhere.'],
