@@ -110,11 +110,19 @@ export function wranglerOf(folder: string): Wrangler {
     },
     async bundle(file, date) {
       const out = temporaryFolder()
+      const remove = () => rmSync(out, { recursive: true, force: true })
+      // Another handler, such as one of wrangler, may end the process first.
+      const stop = (signal: NodeJS.Signals) => {
+        remove()
+        process.kill(process.pid, signal)
+      }
+      process.once('SIGINT', stop).once('SIGTERM', stop).once('exit', remove)
       try {
         await build(program, folder, out, ['--config', file, '--compatibility-date', date])
         return bundleIn(out)
       } finally {
-        rmSync(out, { recursive: true, force: true })
+        remove()
+        process.off('SIGINT', stop).off('SIGTERM', stop).off('exit', remove)
       }
     },
     run: (file, vars, urlsOf) =>

@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process'
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { CliError } from '../../cli/cli-error.ts'
@@ -973,6 +974,24 @@ describe('edgemcp doctor', () => {
         },
       ],
     })
+  })
+
+  test('leaves no files of the build behind when Ctrl+C ends it', async () => {
+    using project = write(inToml)
+    const temporary = join(project.folder, 'temporary')
+    mkdirSync(temporary)
+    const env = { ...process.env, TMPDIR: temporary }
+    // Ctrl+C reaches all processes of the terminal: a group of their own.
+    const started = spawn(process.execPath, [join(root, 'cli/index.ts'), 'doctor', project.folder], {
+      env,
+      detached: true,
+    })
+    const ended = once(started, 'exit')
+    const folders = () => readdirSync(temporary).filter((name) => name.startsWith('edgemcp-doctor-'))
+    await vi.waitUntil(() => folders().length > 0, { timeout: 30_000, interval: 5 })
+    process.kill(-(started.pid ?? 0), 'SIGINT')
+    await ended
+    expect(folders()).toEqual([])
   })
 
   test('reports a missing wrangler, folder or configuration', async () => {
