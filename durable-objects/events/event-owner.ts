@@ -106,6 +106,9 @@ export class EventOwner {
       // Those that run may fail, too.
       if (this.#failedVerifications() + this.#verifying.size >= max)
         return { kind: 'exhausted', limit: 'failedVerifications', max }
+      const { verificationsOfHost } = this.#host.limits
+      if (!(await this.#host.receiver(new URL(url).host).admit()))
+        return { kind: 'exhausted', limit: 'verificationsOfHost', max: verificationsOfHost }
       const reason = await this.#verify(subscription)
       if (reason !== undefined) return { kind: 'unverified', reason }
     }

@@ -1,9 +1,11 @@
-import type { EventIndexRpc, EventOwnerRpc } from './rpc.ts'
+import type { EventIndexRpc, EventOwnerRpc, EventReceiverRpc } from './rpc.ts'
 
 /** Provides the objects of events with what they need of the endpoint. */
 export type EventsHost = {
   index(event: string): EventIndexRpc
   owner(name: string): EventOwnerRpc
+  /** @param host of a callback URL */
+  receiver(host: string): EventReceiverRpc
   /** Whether a subscription with these arguments receives an event. @param args JSON @param body JSON of the event */
   matches(event: string, args: string, body: string): Promise<boolean>
   /**
@@ -33,4 +35,6 @@ export type EventLimits = {
   readonly timeoutMs: number
   /** Verifications of a user that may fail in an hour. */
   readonly failedVerifications: number
+  /** Verifications of all users at one host in a minute. */
+  readonly verificationsOfHost: number
 }

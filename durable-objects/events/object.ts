@@ -5,6 +5,7 @@
  * |-----------------------|---------------------------------------------------------------|
  * | `owner <ownerKey>`    | see `event-owner.ts`                                          |
  * | `event <name>`        | see `event-index.ts`                                          |
+ * | `receiver <host>`     | nothing: it counts in memory                                  |
  *
  * | key    | meaning                 | lifetime                      |
  * |--------|-------------------------|-------------------------------|
@@ -20,6 +21,7 @@ import { migrations } from './migrations.ts'
 import type {
   EventIndexRpc,
   EventOwnerRpc,
+  EventReceiverRpc,
   Member,
   MemberId,
   NewSubscription,
@@ -30,20 +32,23 @@ import type {
 
 /** Milliseconds until an alarm that failed is repeated. */
 const retryPauseMs = 60_000
+const minuteMs = 60_000
 
-export class Events extends DurableObject implements EventOwnerRpc, EventIndexRpc {
+export class Events extends DurableObject implements EventOwnerRpc, EventIndexRpc, EventReceiverRpc {
   readonly #schema = new Schema(this.ctx.storage, migrations)
   readonly #alarms = new Alarms(this.ctx.storage)
   readonly #name: string
   readonly #owner: EventOwner
   readonly #index: EventIndex
-  readonly #report: EventsHost['report']
+  readonly #host: EventsHost
+  /** Verifications of the last minute, in milliseconds since 1970. */
+  #admitted: readonly number[] = []
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: EventsHost) {
     super(ctx, env)
     // An alarm does not know the name of its object.
     this.#name = ctx.id.name ?? ctx.storage.kv.get<string>('name') ?? ''
-    this.#report = host.report
+    this.#host = host
     const parts = { schema: this.#schema, alarms: this.#alarms, host }
     this.#owner = new EventOwner(this.#name, ctx.storage, parts)
     this.#index = new EventIndex(this.#name.replace(/^event /, ''), ctx.storage, parts)
@@ -79,10 +84,18 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     return this.#index.publish(publication, recipients)
   }
 
+  async admit(): Promise<boolean> {
+    const now = Date.now()
+    this.#admitted = this.#admitted.filter((at) => at > now - minuteMs)
+    if (this.#admitted.length >= this.#host.limits.verificationsOfHost) return false
+    this.#admitted = [...this.#admitted, now]
+    return true
+  }
+
   override async alarm(): Promise<void> {
     if (await this.#schema.putOffAlarm()) return
     const next = await (this.#name.startsWith('event ') ? this.#index : this.#owner).onAlarm().catch((problem) => {
-      this.#report(problem)
+      this.#host.report(problem)
       // The platform repeats an alarm that throws a few times only.
       return Date.now() + retryPauseMs
     })

@@ -58,6 +58,12 @@ export interface EventOwnerRpc {
   deliver(publication: Publication, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]>
 }
 
+/** The RPC interface of the object of a host: it counts the verifications of all users, in memory. */
+export interface EventReceiverRpc {
+  /** Counts a verification. Returns false if there were too many in the last minute. */
+  admit(): Promise<boolean>
+}
+
 /** Names a subscription in the index of its event. A later version replaces an earlier one, whichever arrives first. */
 export type MemberId = { readonly id: string; readonly version: number }
 

@@ -333,6 +333,21 @@ describe('subscriptions', () => {
     }
   })
 
+  test('of all users verify at most 300 URLs of a host in a minute', async () => {
+    const outcomes: unknown[] = []
+    for (let user = 0; user < 61; user += 1) {
+      await using client = await clientOf(`crowd ${user}`)
+      const subscribe = async (index: number) => {
+        const receiver = new Receiver(internet, `crowd-${user}-${index}`, undefined, 'crowd.example')
+        const request = client.request('events/subscribe', wanting(receiver, 'crowd'))
+        outcomes.push(await request.then(() => undefined).catch(({ data }) => data))
+      }
+      await Promise.all([0, 1, 2, 3, 4].map(subscribe))
+    }
+    expect(outcomes.slice(0, 300)).toEqual(Array.from({ length: 300 }, () => undefined))
+    expect(outcomes[300]).toEqual({ limit: 'verificationsOfHost', max: 300 })
+  })
+
   test('unsubscribing ends a verification that runs', async () => {
     const receiver = new Receiver(internet, 'during')
     await using client = await clientOf('during')

@@ -21,8 +21,8 @@ export class Receiver {
   verify: Answer = ({ body }) => Response.json({ challenge: body.challenge })
   #waiting: { readonly count: number; readonly resolve: () => void }[] = []
 
-  constructor(internet: Internet, path: string, secret = secretOf(path)) {
-    this.url = `https://hooks.example/${path}`
+  constructor(internet: Internet, path: string, secret = secretOf(path), host = 'hooks.example') {
+    this.url = `https://${host}/${path}`
     this.secret = secret
     internet.handlers.set(this.url, (request) => this.receive(request))
   }

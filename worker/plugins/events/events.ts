@@ -1,7 +1,7 @@
 /** `events()`: lists events, and delivers them by webhook. */
 import type { EventLimits, EventsHost } from '../../../durable-objects/events/events-host.ts'
 import { Events } from '../../../durable-objects/events/object.ts'
-import type { EventIndexRpc, EventOwnerRpc } from '../../../durable-objects/events/rpc.ts'
+import type { EventIndexRpc, EventOwnerRpc, EventReceiverRpc } from '../../../durable-objects/events/rpc.ts'
 import { readSecret } from '../../../durable-objects/events/signature.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
@@ -55,6 +55,8 @@ const extensionName = 'io.modelcontextprotocol/events'
 const minTtlMs = 60_000
 /** Verifications of a user that may fail in an hour. */
 const failedVerifications = 20
+/** Verifications of all users at one host in a minute: a server must not be made to attack it. */
+const verificationsOfHost = 300
 
 /**
  * Creates a plugin with which clients list events and subscribe to them by webhook, in every protocol version. A subscriber is an
@@ -89,6 +91,7 @@ export function events(
     waiting: maxWaiting,
     timeoutMs: milliseconds(timeout, 'timeout of events()'),
     failedVerifications,
+    verificationsOfHost,
   }
   const terms: Terms = {
     ttlMs: milliseconds(ttl, 'ttl of events()'),
@@ -277,6 +280,7 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
   return {
     index: (event) => object<EventIndexRpc>('McpEvents', `event ${event}`),
     owner: (name) => object<EventOwnerRpc>('McpEvents', name),
+    receiver: (host) => object<EventReceiverRpc>('McpEvents', `receiver ${host}`),
     matches: async (event, args, body) => all.get(event)?.matches(JSON.parse(args), JSON.parse(body).data) ?? false,
     async isAllowed({ name, principal: sealed, tenant }) {
       const declared = all.get(name)
