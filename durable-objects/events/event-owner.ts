@@ -106,11 +106,8 @@ export class EventOwner {
       // Those that run may fail, too.
       if (this.#failedVerifications() + this.#verifying.size >= max)
         return { kind: 'exhausted', limit: 'failedVerifications', max }
-      const { verificationsOfHost } = this.#host.limits
-      if (!(await this.#host.receiver(new URL(url).host).admit()))
-        return { kind: 'exhausted', limit: 'verificationsOfHost', max: verificationsOfHost }
-      const reason = await this.#verify(subscription)
-      if (reason !== undefined) return { kind: 'unverified', reason }
+      const refused = await this.#verify(subscription)
+      if (refused) return refused
     }
     const sealed = await this.#host.seal(secret, subscription.refreshBefore - Date.now() + hourMs)
     const known = before && (await this.#host.open(before.secret))
@@ -341,23 +338,28 @@ export class EventOwner {
   }
 
   /** Sends a challenge, which the receiver must return. @returns why it is not verified; `undefined` if it is */
-  async #verify({ id, url, secret }: NewSubscription): Promise<string | undefined> {
+  async #verify({ id, url, secret }: NewSubscription): Promise<SubscribeOutcome | undefined> {
     const token = Symbol(id)
     this.#verifying.set(id, token)
-    const random = () => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
-    const challenge = random()
-    const body = JSON.stringify({ type: 'verification', challenge })
-    const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${random()}`, body }
-    const response = await postWebhook(webhook, this.#host.limits.timeoutMs, true)
-    const isLast = this.#verifying.get(id) === token
-    if (isLast) this.#verifying.delete(id)
-    const reason = reasonOf(response, challenge)
-    if (reason === undefined) return isLast ? undefined : 'challenge_failed'
-    this.#schema.store()
-    this.#tables.create()
-    this.#storage.sql.exec('INSERT INTO failures VALUES (?)', Date.now())
-    await this.#alarms.add(Date.now() + hourMs)
-    return reason
+    const isLast = () => this.#verifying.get(id) === token
+    try {
+      const { verificationsOfHost: max, timeoutMs } = this.#host.limits
+      const isAdmitted = await this.#host.receiver(new URL(url).host).admit()
+      if (!isAdmitted) return { kind: 'exhausted', limit: 'verificationsOfHost', max }
+      const random = () => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
+      const challenge = random()
+      const body = JSON.stringify({ type: 'verification', challenge })
+      const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${random()}`, body }
+      const reason = reasonOf(await postWebhook(webhook, timeoutMs, true), challenge)
+      if (reason === undefined) return isLast() ? undefined : { kind: 'unverified', reason: 'challenge_failed' }
+      this.#schema.store()
+      this.#tables.create()
+      this.#storage.sql.exec('INSERT INTO failures VALUES (?)', Date.now())
+      await this.#alarms.add(Date.now() + hourMs)
+      return { kind: 'unverified', reason }
+    } finally {
+      if (isLast()) this.#verifying.delete(id)
+    }
   }
 
   #failedVerifications(): number {
