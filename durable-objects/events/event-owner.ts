@@ -25,8 +25,8 @@ const schema = `
 CREATE TABLE subscriptions (id TEXT PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, secret TEXT NOT NULL, previous TEXT,
   previousUntil INTEGER NOT NULL DEFAULT 0, principal TEXT NOT NULL, tenant TEXT, refreshBefore INTEGER NOT NULL,
   suspended INTEGER NOT NULL DEFAULT 0, unauthorized INTEGER NOT NULL DEFAULT 0, lastDeliveryAt INTEGER, lastError TEXT, failedSince INTEGER);
-CREATE TABLE verified (url TEXT PRIMARY KEY);
-CREATE TABLE failures (at INTEGER NOT NULL);
+CREATE TABLE verified (url TEXT NOT NULL, client TEXT NOT NULL, PRIMARY KEY (url, client));
+CREATE TABLE failures (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL);
 CREATE TABLE deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, subscription TEXT NOT NULL, key TEXT,
   attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL);
@@ -98,14 +98,12 @@ export class EventOwner {
   }
 
   async subscribe(subscription: NewSubscription): Promise<SubscribeOutcome> {
-    const { id, url, secret } = subscription
+    const { id, url, secret, client = '' } = subscription
     const before = this.#find(id)
     if (!this.#hasRoomFor(id)) return this.#exhausted()
-    if (this.#tables.query('SELECT 1 FROM verified WHERE url = ?', url).length === 0) {
+    if (this.#tables.query('SELECT 1 FROM verified WHERE url = ? AND client = ?', url, client).length === 0) {
       const { failedVerifications: max } = this.#host.limits
-      // Those that run may fail, too.
-      if (this.#failedVerifications() + this.#verifying.size >= max)
-        return { kind: 'exhausted', limit: 'failedVerifications', max }
+      if (this.#failedVerifications() >= max) return { kind: 'exhausted', limit: 'failedVerifications', max }
       const refused = await this.#verify(subscription)
       if (refused) return refused
     }
@@ -128,12 +126,12 @@ export class EventOwner {
 
   /** @param previous the secret that it had before, sealed */
   async #activate(subscription: NewSubscription, sealed: string, previous: string | null): Promise<void> {
-    const { id, name, args, url, principal, tenant = null, refreshBefore, owner } = subscription
+    const { id, name, args, url, principal, tenant = null, client = '', refreshBefore, owner } = subscription
     this.#schema.store()
     this.#tables.create()
     const now = Date.now()
     const version = this.#storage.transactionSync(() => {
-      this.#storage.sql.exec('INSERT OR IGNORE INTO verified VALUES (?)', url)
+      this.#storage.sql.exec('INSERT OR IGNORE INTO verified VALUES (?, ?)', url, client)
       // What waited for the refresh.
       const soon = now + firstRetryMs
       this.#storage.sql.exec('UPDATE deliveries SET due = min(due, ?) WHERE subscription = ?', soon, id)
@@ -192,11 +190,13 @@ export class EventOwner {
       await this.#end(expired)
     this.#tables.query('DELETE FROM events WHERE at < ? AND body IS NULL', Date.now() - rememberedMs)
     await this.#sendDue()
-    const [row] = this.#tables.query<{ expires: number | null }>(
-      'SELECT min(refreshBefore) AS expires FROM subscriptions',
+    // One that is not remembered would count again.
+    this.#failedVerifications()
+    const [row] = this.#tables.query<{ next: number | null }>(
+      `SELECT min(next) AS next FROM (SELECT min(refreshBefore) AS next FROM subscriptions UNION ALL SELECT min(due) FROM deliveries
+        UNION ALL SELECT min(at) + ${hourMs} FROM failures UNION ALL SELECT min(at) + ${rememberedMs} FROM events WHERE body IS NULL)`,
     )
-    const times = [this.#nextDue(), row?.expires].filter((time) => typeof time === 'number')
-    return times.length > 0 ? Math.min(...times) : undefined
+    return row?.next ?? undefined
   }
 
   /** Runs attempts until none is due. One that takes long delays no other subscription. */
@@ -250,18 +250,19 @@ export class EventOwner {
     const subscription = this.#find(id)
     const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
     if (!subscription || !row?.body) return this.#finish(delivery)
-    if (!(await this.#host.isAllowed(subscription))) return this.#end(subscription)
+    const refusal = await this.#host.refusalOf(subscription)
+    if (refusal !== undefined) return this.#refuse(subscription, refusal)
     const secrets = await this.#secretsOf(subscription)
     if (secrets.length === 0) {
-      this.#host.report(
-        new Error(`The secret of the subscription ${id} cannot be read: its key is no longer in EDGEMCP_KEYS`),
-      )
-      return this.#end(subscription)
+      return this.#refuse(subscription, 'its secret cannot be read, because its key is no longer in EDGEMCP_KEYS')
     }
+    // It may have ended meanwhile.
+    if (this.#find(id)?.version !== subscription.version) return
     const webhook = { url: subscription.url, secrets, subscription: id, id: event, body: row.body }
     const response = await postWebhook(webhook, this.#host.limits.timeoutMs)
-    // The subscription may have ended meanwhile.
-    if (this.#find(id)) await this.#onResponse(delivery, subscription, response)
+    // What it says about an earlier version says nothing about a later one.
+    if (this.#find(id)?.version === subscription.version) await this.#onResponse(delivery, subscription, response)
+    else if (response.status !== undefined && response.status < 300) this.#finish(delivery)
   }
 
   async #onResponse(delivery: Delivery, subscription: Subscription, response: WebhookResponse): Promise<void> {
@@ -311,6 +312,12 @@ export class EventOwner {
     })
   }
 
+  /** Ends a subscription, and reports why. */
+  #refuse(subscription: Subscription, reason: string): Promise<void> {
+    this.#host.report(new Error(`The subscription ${subscription.id} to "${subscription.name}" has ended: ${reason}`))
+    return this.#end(subscription)
+  }
+
   async #end({ id, version, name, url }: Subscription): Promise<void> {
     this.#storage.transactionSync(() => {
       this.#tables.query('DELETE FROM subscriptions WHERE id = ?', id)
@@ -341,25 +348,33 @@ export class EventOwner {
   async #verify({ id, url, secret }: NewSubscription): Promise<SubscribeOutcome | undefined> {
     const token = Symbol(id)
     this.#verifying.set(id, token)
+    // It counts as failed until it succeeds: others may begin meanwhile.
+    const failure = this.#addFailure()
     const isLast = () => this.#verifying.get(id) === token
     try {
       const { verificationsOfHost: max, timeoutMs } = this.#host.limits
       const isAdmitted = await this.#host.receiver(new URL(url).host).admit()
       if (!isAdmitted) return { kind: 'exhausted', limit: 'verificationsOfHost', max }
+      await this.#alarms.add(Date.now() + hourMs)
       const random = () => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
       const challenge = random()
       const body = JSON.stringify({ type: 'verification', challenge })
       const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${random()}`, body }
       const reason = reasonOf(await postWebhook(webhook, timeoutMs, true), challenge)
-      if (reason === undefined) return isLast() ? undefined : { kind: 'unverified', reason: 'challenge_failed' }
-      this.#schema.store()
-      this.#tables.create()
-      this.#storage.sql.exec('INSERT INTO failures VALUES (?)', Date.now())
-      await this.#alarms.add(Date.now() + hourMs)
-      return { kind: 'unverified', reason }
+      if (reason !== undefined) return { kind: 'unverified', reason }
+      if (!isLast()) return { kind: 'unverified', reason: 'challenge_failed' }
+      this.#tables.query('DELETE FROM failures WHERE id = ?', failure)
+      return undefined
     } finally {
       if (isLast()) this.#verifying.delete(id)
     }
+  }
+
+  #addFailure(): number {
+    this.#schema.store()
+    this.#tables.create()
+    const { id } = this.#tables.write<{ id: number }>('INSERT INTO failures (at) VALUES (?) RETURNING id', Date.now())
+    return id
   }
 
   #failedVerifications(): number {

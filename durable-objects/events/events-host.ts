@@ -9,15 +9,15 @@ export type EventsHost = {
   /** Whether a subscription with these arguments receives an event. @param args JSON @param body JSON of the event */
   matches(event: string, args: string, body: string): Promise<boolean>
   /**
-   * Decides again whether a subscription may receive its event. Returns false if its principal may not any more.
+   * Decides again whether a subscription may receive its event. Returns why its principal may not any more; `undefined` if it may.
    *
    * @throws any error when that cannot be decided now
    */
-  isAllowed(subscription: {
+  refusalOf(subscription: {
     readonly name: string
     readonly principal: string
     readonly tenant: string | null
-  }): Promise<boolean>
+  }): Promise<string | undefined>
   /** Encrypts a secret. @param lifetimeMs milliseconds */
   seal(secret: string, lifetimeMs: number): Promise<string>
   /** Decrypts it; `undefined` if it has expired or its key is gone. */

@@ -29,6 +29,8 @@ export type NewSubscription = {
   /** The principal, sealed. */
   readonly principal: string
   readonly owner: Owner
+  /** The OAuth client of the user. */
+  readonly client: string | undefined
   /** The tenant of the endpoint. */
   readonly tenant: string | undefined
   /** Milliseconds since 1970. */

@@ -250,6 +250,41 @@ describe('authorization', () => {
     expect(await names({ subject: 'root', scopes: ['secrets'] })).toEqual(['order.paid', 'order.hidden'])
   })
 
+  test('an event whose visibleTo returns something else than true, or throws, is left out', async () => {
+    for (const user of ['someone', 'thrower']) {
+      await using client = await clientOf(user)
+      const { events } = (await client.request('events/list')) as { events: { name: string }[] }
+      expect(events.map(({ name }) => name)).toEqual(['order.paid'])
+    }
+    await using client = await clientOf('someone')
+    const { delivery } = wanting(new Receiver(internet, 'odd'), 'x')
+    await expect(client.request('events/subscribe', { name: 'odd', arguments: {}, delivery })).rejects.toMatchObject({
+      code: -32011,
+    })
+  })
+
+  test('nothing is sent after unsubscribing while the identity provider is asked', async () => {
+    const receiver = new Receiver(internet, 'asked')
+    await using one = await subscribed('asked', receiver, 'asked')
+    const asked = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    internet.handlers.set('https://idp.example/asked', async () => {
+      asked.resolve()
+      await goOn.promise
+      return Response.json([])
+    })
+    await paid('asked')
+    await asked.promise
+    await one.client.request('events/unsubscribe', wanting(receiver, 'asked'))
+    goOn.resolve()
+    // Its object has gone on when it answers again.
+    await one.client.request('events/subscribe', wanting(receiver, 'asked'))
+    internet.handlers.delete('https://idp.example/asked')
+    await publish('order.paid', { shop: 'asked', total: 2 }, { everyone: true })
+    const [first] = await receiver.received(1)
+    expect(first?.body.data).toMatchObject({ total: 2 })
+  })
+
   test('one that the caller does not see is unknown to it', async () => {
     await using client = await clientOf('nobody')
     const delivery = wanting(new Receiver(internet, 'unseen'), 'x').delivery
@@ -348,6 +383,47 @@ describe('subscriptions', () => {
     expect(outcomes[300]).toEqual({ limit: 'verificationsOfHost', max: 300 })
   })
 
+  test('of a user may fail 20 verifications in an hour, also at the same time, and also after its last subscription has ended', async () => {
+    const kept = new Receiver(internet, 'failing-kept')
+    await using one = await subscribed('failing', kept, 'failing')
+    let posts = 0
+    const failing = (index: number) => {
+      const receiver = new Receiver(internet, `failing-${index}`)
+      receiver.verify = () => {
+        posts += 1
+        return new Response(null, { status: 404 })
+      }
+      return one.client
+        .request('events/subscribe', wanting(receiver, 'failing'))
+        .catch(({ code, data }) => [code, data])
+    }
+    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => failing(index % 25)))
+    expect(outcomes).toContainEqual([-32013, { limit: 'failedVerifications', max: 20 }])
+    kept.answer = () => new Response(null, { status: 410 })
+    await paid('failing')
+    await kept.received(1)
+    await expect
+      .poll(() => one.client.request('events/unsubscribe', wanting(kept, 'failing')).catch(({ code }) => code))
+      .toBe(-32011)
+    expect(await failing(30)).toEqual([-32013, { limit: 'failedVerifications', max: 20 }])
+    expect(posts).toBe(20)
+  })
+
+  test('without reauthorize last as long as the token, and an hour at most', async () => {
+    await using plain = await startServer('test/events/server', { PLAIN: '1' }, (request) => internet.answer(request))
+    const minutes = async (claims: object) => {
+      const headers = { Authorization: `Bearer ${tokenOf({ subject: 'plain', claims })}` }
+      await using client = await connect(plain.url, { revision: '2025-11-25', headers })
+      const receiver = new Receiver(internet, 'plain')
+      const { refreshBefore } = (await client.request('events/subscribe', wanting(receiver, 'plain'))) as {
+        refreshBefore: string
+      }
+      return Math.round((Date.parse(refreshBefore) - Date.now()) / 60_000)
+    }
+    expect(await minutes({})).toBe(60)
+    expect(await minutes({ exp: Math.floor(Date.now() / 1000) + 600 })).toBe(10)
+  })
+
   test('unsubscribing ends a verification that runs', async () => {
     const receiver = new Receiver(internet, 'during')
     await using client = await clientOf('during')
@@ -436,6 +512,12 @@ describe('subscriptions', () => {
     ['no name', { ...good, name: undefined }, -32602, 'params.name'],
     ['arguments of another type', { ...good, arguments: [] }, -32602, 'params.arguments'],
     ['wrong arguments', { ...good, arguments: { shop: 1 } }, -32602, 'shop'],
+    [
+      'arguments of more than 4,096 characters',
+      { ...good, arguments: { shop: 'x'.repeat(4096) } },
+      -32602,
+      'params.arguments',
+    ],
     ['no delivery', { ...good, delivery: undefined }, -32602, 'params.delivery'],
     ['another mode', withDelivery({ mode: 'poll' }), -32014, 'webhook'],
     ['a short secret', withDelivery({ secret: `whsec_${btoa('short')}` }), -32602, 'secret'],
@@ -494,6 +576,13 @@ describe('subscriptions', () => {
     'a.localhost',
     'printer',
     'printer.local',
+    '127.0.0.1..',
+    'localhost..',
+    '.example.com',
+    'a..example.com',
+    'localhost.localdomain',
+    'kubernetes.default.svc',
+    'nas.lan',
     'metadata.google.internal',
     'router.home.arpa',
   ]

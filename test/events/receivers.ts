@@ -60,13 +60,13 @@ export class Internet {
 
   answer = async (request: Request): Promise<Response> => {
     const { host, pathname } = new URL(request.url)
+    const own = this.handlers.get(request.url)
+    if (own) return own(request)
     if (host === 'idp.example') {
       const subject = pathname.slice(1)
       const scopes = this.users.has(subject) ? this.users.get(subject) : []
       return scopes ? Response.json(scopes) : new Response(null, { status: 404 })
     }
-    const handler = this.handlers.get(request.url)
-    if (handler) return handler(request)
     this.strays.push(request.url)
     return new Response(null, { status: 404 })
   }

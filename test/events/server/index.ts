@@ -1,4 +1,5 @@
 /** A server whose users subscribe to orders of shops. A token is the JSON of its user. */
+import { env } from 'cloudflare:workers'
 import { type Auth, createServer, type Principal, serve } from 'edgemcp'
 import { event, events } from 'edgemcp/events'
 import { sessions } from 'edgemcp/sessions'
@@ -22,13 +23,22 @@ const hidden = event('order.hidden', {
   scopes: ['secrets'],
   visibleTo: ({ principal }) => principal?.subject === 'root',
 })
-const all = { 'order.paid': orderPaid, 'order.audited': audited, 'order.hidden': hidden }
+const odd = event('odd', {
+  payloadSchema: z.object({ id: z.string() }),
+  // As JavaScript may have it.
+  visibleTo: ({ principal }) => {
+    if (principal?.subject === 'thrower') throw new Error('visibleTo fails')
+    return 'no' as unknown as boolean
+  },
+})
+const all = { 'order.paid': orderPaid, 'order.audited': audited, 'order.hidden': hidden, odd }
 
 const principalOf = (text: string): Principal | undefined => {
   const given = JSON.parse(text)
   return { issuer: 'https://idp.example', scopes: [], claims: {}, ...given }
 }
 
+const { PLAIN } = env as { PLAIN?: string }
 const auth: Auth = {
   allowAnonymous: true,
   authenticate: async ({ headers }) => {
@@ -36,16 +46,18 @@ const auth: Auth = {
     return token === undefined ? undefined : principalOf(token)
   },
   // The identity provider knows who is revoked, and who has which scopes.
-  reauthorize: async (principal) => {
-    const response = await fetch(`https://idp.example/${principal.subject}`)
-    if (response.status === 404) return undefined
-    return { ...principal, scopes: (await response.json()) as string[] }
-  },
+  ...(PLAIN === undefined && {
+    reauthorize: async (principal: Principal) => {
+      const response = await fetch(`https://idp.example/${principal.subject}`)
+      if (response.status === 404) return undefined
+      return { ...principal, scopes: (await response.json()) as string[] }
+    },
+  }),
 }
 
 const worker = serve(server, {
   auth,
-  plugins: [sessions(), events([orderPaid, audited, hidden], { timeout: '500ms', maxSubscriptions: 5 })],
+  plugins: [sessions(), events([orderPaid, audited, hidden, odd], { timeout: '500ms', maxSubscriptions: 5 })],
 })
 
 export const { McpSession, McpEvents } = worker

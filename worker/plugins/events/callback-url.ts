@@ -28,9 +28,13 @@ function isPublic(host: string): boolean {
   if (host.startsWith('[')) return isPublicV6(host.slice(1, -1))
   const bytes = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(host)?.slice(1).map(Number)
   if (bytes) return !privateV4.some(([network, bits]) => (numberOf(bytes) ^ numberOf(network)) >>> (32 - bits) === 0)
-  const name = host.replace(/\.$/, '')
-  return name.includes('.') && !/\.(?:localhost|local|internal|home\.arpa|onion)$/.test(`.${name}`)
+  const labels = host.replace(/\.$/, '').split('.')
+  return labels.length > 1 && labels.every((label) => label !== '') && !privateSuffix.test(`.${labels.join('.')}`)
 }
+
+/** Names that have no public address: those that are reserved (RFC 6761, 6762, 8375, 9476), and those of private networks in use. */
+const privateSuffix =
+  /\.(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|svc|home\.arpa|test|invalid|alt|onion)$/
 
 const numberOf = ([a = 0, b = 0, c = 0, d = 0]: readonly number[]): number =>
   ((a << 24) | (b << 16) | (c << 8) | d) >>> 0

@@ -7,7 +7,7 @@ import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { issuesText } from '../../declarations/schema.ts'
-import { storable, storedFor } from '../../declarations/stored-principal.ts'
+import { type StoredPrincipals, storable, storedFor } from '../../declarations/stored-principal.ts'
 import { discover } from '../../engine/methods/discover.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../engine/methods/method.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
@@ -51,6 +51,10 @@ const kinds: KindsOf<EventsOptions> = {
 
 const capability = { events: {} }
 const extensionName = 'io.modelcontextprotocol/events'
+/** Characters of the arguments of a subscription: the object of an event has those of all subscriptions. */
+const maxArgumentCharacters = 4096
+/** The longest subscription without `reauthorize`, in milliseconds: nothing is known of its caller until it is refreshed. */
+const unverifiedMs = 60 * 60_000
 /** The shortest subscription, in milliseconds. */
 const minTtlMs = 60_000
 /** Verifications of a user that may fail in an hour. */
@@ -104,7 +108,7 @@ export function events(
     capabilities: () => capability,
     methods: (runtime) => ({
       'server/discover': (inner = discover) => withCapability(inner),
-      'events/list': () => method(({ call }) => listEvents(all, call.principal, call.params)),
+      'events/list': () => method(({ call }) => listEvents(all, call.principal, call.params, runtime)),
       'events/subscribe': () => method((context) => subscribe(context, { all, terms, runtime }), scopesOf(all)),
       'events/unsubscribe': () => method((context) => unsubscribe(context, runtime)),
     }),
@@ -127,9 +131,9 @@ export function events(
 type Terms = { readonly ttlMs: number; readonly maxTtlMs: number }
 type All = ReadonlyMap<string, DeclaredEvent>
 
-const method = (answer: Method['answer'], scopes?: Method['scopes']): Method => ({
+const method = (answer: Method['answer'], scopes: NonNullable<Method['scopes']> = async () => []): Method => ({
   offered: () => true,
-  ...(scopes && { scopes }),
+  scopes,
   answer,
 })
 
@@ -153,14 +157,21 @@ function withCapability(inner: Method): Method {
 }
 
 const isPermitted = async ({ scopes, visibleTo }: DeclaredEvent, principal: Principal | undefined) =>
-  holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })))
+  holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })) === true)
 
-async function listEvents(all: All, principal: Principal | undefined, { cursor }: Params): Promise<Result> {
+async function listEvents(
+  all: All,
+  principal: Principal | undefined,
+  { cursor }: Params,
+  { report }: Pick<Runtime, 'report'>,
+): Promise<Result> {
   if (cursor !== undefined && cursor !== null)
     throw new McpError('invalid_params', 'The list has one page: send no cursor')
   // An anonymous caller cannot subscribe.
   if (!principal) return { events: [] }
-  const seen = await Promise.all([...all.values()].map(async (one) => ((await isPermitted(one, principal)) ? one : [])))
+  const seen = await Promise.all(
+    [...all.values()].map(async (one) => ((await isPermitted(one, principal).catch(report)) ? one : [])),
+  )
   return {
     events: seen.flat().map(({ name, description, input, payload }) => ({
       name,
@@ -179,12 +190,22 @@ async function identityOf({ call }: MethodContext, { identity }: Pick<Runtime, '
   const { params, principal } = call
   if (!principal) throw new EventError('forbidden', 'Only an authenticated caller can subscribe: send an access token')
   const name = readText(params, 'name')
-  const args = canonicalJson(readObject(params, 'arguments'))
+  const args = readArguments(params)
   const delivery = readObject(params, 'delivery')
   const url = readText(delivery, 'url', 'params.delivery')
   const who = [clientKey(principal, identity), url, name, args]
   const id = `sub_${encodeBase64url(await sha256(JSON.stringify(who)))}`
   return { id, principal, name, args, url, delivery, owner: `owner ${ownerKey(principal, identity)}` }
+}
+
+/** Returns the arguments as JSON in one spelling. @throws McpError for what all subscriptions together could not be read with */
+function readArguments(params: Params): string {
+  const args = canonicalJson(readObject(params, 'arguments'))
+  if (args.length > maxArgumentCharacters)
+    throw new McpError('invalid_params', `params.arguments has more than ${maxArgumentCharacters} characters of JSON`)
+  if (/(?:^|[:,[])-?Infinity/.test(args.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')))
+    throw new McpError('invalid_params', 'params.arguments has a number beyond the largest one')
+  return args
 }
 
 async function subscribe(
@@ -203,7 +224,12 @@ async function subscribe(
     throw new McpError('invalid_params', 'delivery.secret must be "whsec_" and 24 to 64 bytes in base64')
   const problem = problemOfUrl(url, globalThis.process?.env?.NODE_ENV === 'development')
   if (problem !== undefined) throw new McpError('invalid_params', `delivery.url is not accepted: ${problem}`)
-  const refreshBefore = Date.now() + lifetimeOf(context.call.params, terms)
+  const stored = storedFor(principal, (await runtime.auth()) ?? {})
+  const lifetimeMs = Math.min(
+    lifetimeOf(context.call.params, terms),
+    stored.reauthorize ? terms.maxTtlMs : credentialMs(principal),
+  )
+  const refreshBefore = Date.now() + lifetimeMs
   const { issuer, tenant, subject } = principal
   const outcome = await runtime.object<EventOwnerRpc>('McpEvents', owner).subscribe({
     id,
@@ -211,8 +237,9 @@ async function subscribe(
     args,
     url,
     secret: String(secret),
-    principal: await sealedPrincipal(principal, runtime, refreshBefore),
+    principal: await sealedPrincipal(principal, stored, runtime, lifetimeMs),
     owner: { issuer, tenant, subject },
+    client: principal.client,
     tenant: runtime.tenant,
     refreshBefore,
   })
@@ -259,20 +286,32 @@ function lifetimeOf({ ttlMs }: Params, { ttlMs: usual, maxTtlMs }: Terms): numbe
   return Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs)
 }
 
+/** Returns the milliseconds for which a principal counts without being verified again: as long as its token, and an hour at most. */
+function credentialMs({ claims: { exp } }: Principal): number {
+  return typeof exp === 'number' ? Math.min(Math.max(exp * 1000 - Date.now(), 0), unverifiedMs) : unverifiedMs
+}
+
 const principalPurpose = 'principal of a subscription'
 const secretPurpose = 'secret of a subscription'
 
 /** `isReauthorized`: the auth has `reauthorize`, so nothing may be delivered without it. */
 type SealedPrincipal = { readonly principal: Principal; readonly isReauthorized: boolean }
 
-async function sealedPrincipal(principal: Principal, runtime: Runtime, refreshBefore: number): Promise<string> {
-  const { storedClaims, reauthorize } = storedFor(principal, (await runtime.auth()) ?? {})
+function sealedPrincipal(
+  principal: Principal,
+  { storedClaims, reauthorize }: StoredPrincipals,
+  { seals }: Pick<Runtime, 'seals'>,
+  lifetimeMs: number,
+): Promise<string> {
   const value: SealedPrincipal = {
     principal: storable(principal, storedClaims),
     isReauthorized: reauthorize !== undefined,
   }
-  return runtime.seals(undefined).seal(principalPurpose, value, refreshBefore - Date.now())
+  return seals(undefined).seal(principalPurpose, value, lifetimeMs + keptMs)
 }
+
+/** Milliseconds for which a principal can be read after its subscription has ended. */
+const keptMs = 60_000
 
 function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
   const { object, report, at } = runtime
@@ -282,23 +321,23 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
     owner: (name) => object<EventOwnerRpc>('McpEvents', name),
     receiver: (host) => object<EventReceiverRpc>('McpEvents', `receiver ${host}`),
     matches: async (event, args, body) => all.get(event)?.matches(JSON.parse(args), JSON.parse(body).data) ?? false,
-    async isAllowed({ name, principal: sealed, tenant }) {
+    async refusalOf({ name, principal: sealed, tenant }) {
       const declared = all.get(name)
+      if (!declared) return `this server has no event "${name}"`
       const endpoint = at(tenant ?? undefined)
       // Nothing else is sealed for this purpose.
       const opened = (await endpoint.seals(undefined).open(principalPurpose, sealed)) as SealedPrincipal | undefined
-      if (!declared || !opened) return false
+      if (!opened) return 'its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS'
       const auth = await authOf(endpoint)
-      if (!auth) return false
+      if (!auth) return 'its tenant does not exist any more'
       const { reauthorize } = storedFor(opened.principal, auth)
-      if (!reauthorize && opened.isReauthorized) return false
+      if (!reauthorize && opened.isReauthorized) return 'the auth of the server no longer has reauthorize'
       const call = { method: 'events/subscribe', params: { name } }
       const current = reauthorize ? await reauthorize(opened.principal, call) : opened.principal
-      return (
-        current !== undefined &&
-        principalKey(current) === principalKey(opened.principal) &&
-        isPermitted(declared, current)
-      )
+      if (!current) return "reauthorize of the server's auth refused its user"
+      if (principalKey(current) !== principalKey(opened.principal)) return 'reauthorize returned another principal'
+      if (await isPermitted(declared, current)) return undefined
+      return 'its user lacks a scope of the event, or visibleTo does not return true. Claims are kept if storedClaims names them'
     },
     seal: (secret, lifetimeMs) => seals.seal(secretPurpose, secret, lifetimeMs),
     async open(sealed) {
