@@ -250,7 +250,7 @@ export class EventOwner {
     const subscription = this.#find(id)
     const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
     if (!subscription || !row?.body) return this.#finish(delivery)
-    const refusal = await this.#host.refusalOf(subscription)
+    const refusal = await this.#host.reasonAgainst(subscription)
     if (refusal !== undefined) return this.#refuse(subscription, refusal)
     const secrets = await this.#secretsOf(subscription)
     if (secrets.length === 0) {

@@ -13,7 +13,7 @@ export type EventsHost = {
    *
    * @throws any error when that cannot be decided now
    */
-  refusalOf(subscription: {
+  reasonAgainst(subscription: {
     readonly name: string
     readonly principal: string
     readonly tenant: string | null

@@ -41,8 +41,8 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/sign-in/upstream.ts': [4, 'names objects of the authorization server, by its origin and identity'],
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   'worker/plugins/events/events.ts': [
-    3,
-    'compares principals; the user as a recipient: issuer, tenant and subject, as in changes.ts',
+    4,
+    'compares principals; the client of the user; the user as a recipient: issuer, tenant and subject, as in changes.ts',
   ],
   // Access.
   'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],

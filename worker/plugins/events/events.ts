@@ -321,7 +321,7 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
     owner: (name) => object<EventOwnerRpc>('McpEvents', name),
     receiver: (host) => object<EventReceiverRpc>('McpEvents', `receiver ${host}`),
     matches: async (event, args, body) => all.get(event)?.matches(JSON.parse(args), JSON.parse(body).data) ?? false,
-    async refusalOf({ name, principal: sealed, tenant }) {
+    async reasonAgainst({ name, principal: sealed, tenant }) {
       const declared = all.get(name)
       if (!declared) return `this server has no event "${name}"`
       const endpoint = at(tenant ?? undefined)
