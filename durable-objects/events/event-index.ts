@@ -32,6 +32,8 @@ type PublicationRow = {
 }
 type MemberRow = { id: string; version: number; owner: string; args: string }
 
+/** Milliseconds for which a subscription is known after its end: its owner decides, and may have extended it. */
+const graceMs = 60_000
 /** Owners that are reached at the same time. */
 const batchOwners = 50
 /** Batches of one alarm: a Worker may make a limited number of requests for each. */
@@ -77,7 +79,8 @@ export class EventIndex {
         SET version = excluded.version, expires = excluded.expires WHERE excluded.version > version`,
       ...row,
     )
-    await this.#alarms.add(expires)
+    // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
+    await this.#alarms.add(this.#nextPublication() ? Date.now() + retryPauseMs : expires + graceMs)
   }
 
   remove(members: readonly MemberId[]): void {
@@ -101,7 +104,7 @@ export class EventIndex {
 
   /** Sends what was published to the objects of owners. @returns milliseconds since 1970 of the next time; `undefined`: none */
   async onAlarm(): Promise<number | undefined> {
-    this.#tables.query('DELETE FROM members WHERE expires <= ?', Date.now())
+    this.#tables.query('DELETE FROM members WHERE expires <= ?', Date.now() - graceMs)
     await this.#retry()
     for (let batches = 0; batches < alarmBatches; batches += 1) {
       const next = this.#nextPublication()
@@ -113,7 +116,7 @@ export class EventIndex {
     const [waiting] = this.#tables.query('SELECT 1 FROM undelivered LIMIT 1')
     if (waiting) return Date.now() + retryPauseMs
     const [row] = this.#tables.query<{ expires: number | null }>('SELECT min(expires) AS expires FROM members')
-    return row?.expires ?? undefined
+    return typeof row?.expires === 'number' ? row.expires + graceMs : undefined
   }
 
   #nextPublication(): PublicationRow | undefined {
@@ -141,7 +144,11 @@ export class EventIndex {
     )
     this.#storage.transactionSync(() => {
       for (const owner of failed.flat())
-        this.#storage.sql.exec('INSERT OR IGNORE INTO undelivered VALUES (?, ?)', owner, seq)
+        this.#storage.sql.exec(
+          // An alarm that was repeated may have done all of it.
+          'INSERT OR IGNORE INTO undelivered SELECT ?, seq FROM publications WHERE seq = ?',
+          ...[owner, seq],
+        )
       const last = owners.length < batchOwners ? undefined : owners.at(-1)
       if (last) this.#storage.sql.exec('UPDATE publications SET after = ? WHERE seq = ?', last.owner, seq)
       else this.#storage.sql.exec('UPDATE publications SET isDone = 1 WHERE seq = ?', seq)
@@ -176,7 +183,8 @@ export class EventIndex {
       owner,
       ...values,
     )
-    const matching = await Promise.all(members.map(async (one) => ((await this.#matches(one.args, body)) ? [one] : [])))
+    const { data } = JSON.parse(body)
+    const matching = await Promise.all(members.map(async (one) => ((await this.#matches(one.args, data)) ? [one] : [])))
     const chosen = matching.flat().map((one) => ({ id: one.id, version: one.version }))
     if (chosen.length === 0) return true
     try {
@@ -189,9 +197,9 @@ export class EventIndex {
   }
 
   /** A subscription does not receive an event for which the function of the developer throws. */
-  async #matches(args: string, body: string): Promise<boolean> {
+  async #matches(args: string, data: unknown): Promise<boolean> {
     try {
-      return await this.#host.matches(this.#name, args, body)
+      return await this.#host.matches(this.#name, args, data)
     } catch (problem) {
       this.#host.report(problem)
       return false

@@ -28,10 +28,13 @@ CREATE TABLE subscriptions (id TEXT PRIMARY KEY, version INTEGER NOT NULL, name 
 CREATE TABLE verified (url TEXT NOT NULL, client TEXT NOT NULL, PRIMARY KEY (url, client));
 CREATE TABLE failures (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL);
+CREATE INDEX events_at ON events (at);
 CREATE TABLE deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, subscription TEXT NOT NULL, key TEXT,
   attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL);
 CREATE INDEX deliveries_due ON deliveries (due);
-CREATE INDEX deliveries_of ON deliveries (subscription, key, seq);`
+CREATE INDEX deliveries_next ON deliveries (subscription, due, seq);
+CREATE INDEX deliveries_of ON deliveries (subscription, key, seq);
+CREATE INDEX deliveries_event ON deliveries (event);`
 
 type Subscription = {
   id: string
@@ -50,7 +53,11 @@ type Subscription = {
   lastError: string | null
   failedSince: number | null
 }
-type Delivery = { seq: number; event: string; subscription: string; attempts: number }
+type Delivery = { seq: number; event: string; subscription: string; due: number }
+
+/** Whether a row of `deliveries AS one` has its turn: those with the same key wait for each other. */
+const hasTurn = `(key IS NULL OR NOT EXISTS
+  (SELECT 1 FROM deliveries AS other WHERE other.subscription = one.subscription AND other.key = one.key AND other.seq < one.seq))`
 
 const hourMs = 60 * 60_000
 /** Milliseconds for which an event is not delivered again. */
@@ -62,6 +69,8 @@ const maxRunning = 6
 const maxRunningEach = 2
 /** Attempts of one alarm: a Worker may make a limited number of requests for each. Each may ask an identity provider, too. */
 const alarmAttempts = 200
+/** Milliseconds after which an alarm begins no attempt: the platform ends one that takes minutes. */
+const alarmMs = 60_000
 /** Responses 401 in a row after which a subscription waits for its refresh: its receiver does not know it. */
 const maxUnauthorized = 5
 const firstRetryMs = 1000
@@ -76,6 +85,7 @@ export class EventOwner {
   readonly #host: EventsHost
   /** Verifications that run, by the id of the subscription. The last one counts. */
   readonly #verifying = new Map<string, symbol>()
+  readonly #verifications = new Set<Promise<unknown>>()
   readonly #running = new Map<number, { readonly subscription: string; readonly ended: Promise<void> }>()
   #poked = Promise.withResolvers<void>()
 
@@ -103,8 +113,14 @@ export class EventOwner {
     if (!this.#hasRoomFor(id)) return this.#exhausted()
     if (this.#tables.query('SELECT 1 FROM verified WHERE url = ? AND client = ?', url, client).length === 0) {
       const { failedVerifications: max } = this.#host.limits
-      if (this.#failedVerifications() >= max) return { kind: 'exhausted', limit: 'failedVerifications', max }
-      const refused = await this.#verify(subscription)
+      // Those that run count as failed until they succeed.
+      while (this.#failedVerifications() >= max) {
+        if (this.#verifications.size === 0) return { kind: 'exhausted', limit: 'failedVerifications', max }
+        await Promise.race(this.#verifications)
+      }
+      const verifying = this.#verify(subscription)
+      this.#verifications.add(verifying)
+      const refused = await verifying.finally(() => this.#verifications.delete(verifying))
       if (refused) return refused
     }
     const sealed = await this.#host.seal(secret, subscription.refreshBefore - Date.now() + hourMs)
@@ -112,7 +128,7 @@ export class EventOwner {
     // Others may have been activated meanwhile.
     if (!this.#hasRoomFor(id)) return this.#exhausted()
     await this.#activate(subscription, sealed, known === secret ? null : (before?.secret ?? null))
-    return { kind: 'active', status: before && statusOf(before) }
+    return { kind: 'active', status: before && { ...statusOf(before), active: true } }
   }
 
   #hasRoomFor(id: string): boolean {
@@ -134,7 +150,10 @@ export class EventOwner {
       this.#storage.sql.exec('INSERT OR IGNORE INTO verified VALUES (?, ?)', url, client)
       // What waited for the refresh.
       const soon = now + firstRetryMs
-      this.#storage.sql.exec('UPDATE deliveries SET due = min(due, ?) WHERE subscription = ?', soon, id)
+      this.#storage.sql.exec(
+        'UPDATE deliveries SET due = min(due, ?), attempts = 0 WHERE subscription = ?',
+        ...[soon, id],
+      )
       // Also later than that of a subscription that has ended.
       const version = Math.max((this.#find(id)?.version ?? 0) + 1, now)
       this.#storage.sql.exec(
@@ -146,6 +165,7 @@ export class EventOwner {
       )
       return version
     })
+    this.#poked.resolve()
     await this.#alarms.add(Math.min(refreshBefore, this.#nextDue() ?? refreshBefore))
     const member = { id, version, owner: this.#name, who: owner, args, expires: refreshBefore }
     await this.#host.index(name).add(member)
@@ -193,7 +213,7 @@ export class EventOwner {
     // One that is not remembered would count again.
     this.#failedVerifications()
     const [row] = this.#tables.query<{ next: number | null }>(
-      `SELECT min(next) AS next FROM (SELECT min(refreshBefore) AS next FROM subscriptions UNION ALL SELECT min(due) FROM deliveries
+      `SELECT min(next) AS next FROM (SELECT min(refreshBefore) AS next FROM subscriptions UNION ALL SELECT min(due) FROM deliveries AS one WHERE ${hasTurn}
         UNION ALL SELECT min(at) + ${hourMs} FROM failures UNION ALL SELECT min(at) + ${rememberedMs} FROM events WHERE body IS NULL)`,
     )
     return row?.next ?? undefined
@@ -201,38 +221,36 @@ export class EventOwner {
 
   /** Runs attempts until none is due. One that takes long delays no other subscription. */
   async #sendDue(): Promise<void> {
+    const until = Date.now() + alarmMs
     for (let started = 0; ; ) {
       this.#poked = Promise.withResolvers()
-      const next = started < alarmAttempts ? this.#nextDeliveries() : []
+      const next = started < alarmAttempts && Date.now() < until ? this.#nextDeliveries() : []
       started += next.length
       for (const delivery of next) this.#start(delivery)
       if (this.#running.size === 0) return
-      await Promise.race([...[...this.#running.values()].map(({ ended }) => ended), this.#poked.promise])
+      const ends = [...this.#running.values()].map(({ ended }) => ended)
+      const timer = setTimeout(() => this.#poked.resolve(), Math.max((this.#nextDue() ?? until) - Date.now(), 50))
+      await Promise.race([...ends, this.#poked.promise])
+      clearTimeout(timer)
     }
   }
 
+  /** Returns what is due, at most a few for each subscription: one whose receiver fails delays no other one. */
   #nextDeliveries(): Delivery[] {
-    const due = this.#tables.query<Delivery>(
-      `SELECT seq, event, subscription, attempts FROM deliveries AS one WHERE due <= ? AND (key IS NULL OR NOT EXISTS
-        (SELECT 1 FROM deliveries AS other WHERE other.subscription = one.subscription AND other.key = one.key AND other.seq < one.seq))
-        ORDER BY due, seq LIMIT 100`,
-      Date.now(),
-    )
-    const counts = new Map<string, number>()
-    for (const { subscription } of this.#running.values()) counts.set(subscription, (counts.get(subscription) ?? 0) + 1)
-    const chosen: Delivery[] = []
-    for (const delivery of due) {
-      const count = counts.get(delivery.subscription) ?? 0
-      if (
-        this.#running.has(delivery.seq) ||
-        count >= maxRunningEach ||
-        this.#running.size + chosen.length >= maxRunning
+    const running = Map.groupBy(this.#running.values(), ({ subscription }) => subscription)
+    const subscriptions = this.#tables.query<{ id: string }>('SELECT id FROM subscriptions WHERE suspended = 0')
+    const due = subscriptions.flatMap(({ id }) => {
+      const free = maxRunningEach - (running.get(id)?.length ?? 0)
+      if (free <= 0) return []
+      const rows = this.#tables.query<Delivery>(
+        `SELECT seq, event, subscription, due FROM deliveries AS one WHERE subscription = ? AND due <= ? AND ${hasTurn}
+          ORDER BY due, seq LIMIT ${maxRunningEach}`,
+        id,
+        Date.now(),
       )
-        continue
-      counts.set(delivery.subscription, count + 1)
-      chosen.push(delivery)
-    }
-    return chosen
+      return rows.filter(({ seq }) => !this.#running.has(seq)).slice(0, free)
+    })
+    return due.sort((one, other) => one.due - other.due).slice(0, maxRunning - this.#running.size)
   }
 
   #start(delivery: Delivery): void {
@@ -250,7 +268,7 @@ export class EventOwner {
     const subscription = this.#find(id)
     const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
     if (!subscription || !row?.body) return this.#finish(delivery)
-    const refusal = await this.#host.reasonAgainst(subscription)
+    const refusal = await within(this.#host.limits.timeoutMs, this.#host.reasonAgainst(subscription))
     if (refusal !== undefined) return this.#refuse(subscription, refusal)
     const secrets = await this.#secretsOf(subscription)
     if (secrets.length === 0) {
@@ -260,14 +278,14 @@ export class EventOwner {
     if (this.#find(id)?.version !== subscription.version) return
     const webhook = { url: subscription.url, secrets, subscription: id, id: event, body: row.body }
     const response = await postWebhook(webhook, this.#host.limits.timeoutMs)
-    // What it says about an earlier version says nothing about a later one.
+    // What it says about an earlier version says nothing about a later one, which tries again.
     if (this.#find(id)?.version === subscription.version) await this.#onResponse(delivery, subscription, response)
     else if (response.status !== undefined && response.status < 300) this.#finish(delivery)
   }
 
   async #onResponse(delivery: Delivery, subscription: Subscription, response: WebhookResponse): Promise<void> {
     const { status } = response
-    const { id, refreshBefore } = subscription
+    const { id } = subscription
     if (status !== undefined && status >= 200 && status < 300) {
       this.#finish(delivery)
       const set = 'lastDeliveryAt = ?, lastError = NULL, failedSince = NULL, unauthorized = 0'
@@ -281,21 +299,21 @@ export class EventOwner {
       this.#finish(delivery)
     } else {
       this.#retryLater(delivery, categoryOf(response))
-      const isUnauthorized = status === 401
-      this.#tables.query(
-        'UPDATE subscriptions SET unauthorized = ? WHERE id = ?',
-        isUnauthorized ? subscription.unauthorized + 1 : 0,
-        id,
-      )
-      if (!isUnauthorized || subscription.unauthorized + 1 < maxUnauthorized) return
+      const set = status === 401 ? 'unauthorized + 1' : '0'
+      this.#tables.query(`UPDATE subscriptions SET unauthorized = ${set} WHERE id = ?`, id)
+      // Other attempts may have ended meanwhile.
+      const current = this.#find(id)
+      if (!current || current.unauthorized < maxUnauthorized) return
       this.#tables.query('UPDATE subscriptions SET suspended = 1 WHERE id = ?', id)
-      this.#tables.query('UPDATE deliveries SET due = ? WHERE subscription = ?', refreshBefore, id)
+      this.#tables.query('UPDATE deliveries SET due = ? WHERE subscription = ?', current.refreshBefore, id)
     }
   }
 
-  #retryLater({ seq, subscription, attempts }: Delivery, error: string): void {
+  #retryLater({ seq, subscription }: Delivery, error: string): void {
     const now = Date.now()
-    const pauseMs = Math.min(firstRetryMs * 2 ** attempts, longestRetryMs)
+    // A refresh may have begun to count again.
+    const [row] = this.#tables.query<{ attempts: number }>('SELECT attempts FROM deliveries WHERE seq = ?', seq)
+    const pauseMs = Math.min(firstRetryMs * 2 ** (row?.attempts ?? 0), longestRetryMs)
     const due = now + pauseMs * (1 - Math.random() / 2)
     this.#tables.query('UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE seq = ?', Math.ceil(due), seq)
     const set = 'lastError = ?, failedSince = coalesce(failedSince, ?)'
@@ -313,18 +331,29 @@ export class EventOwner {
   }
 
   /** Ends a subscription, and reports why. */
-  #refuse(subscription: Subscription, reason: string): Promise<void> {
+  async #refuse(subscription: Subscription, reason: string): Promise<void> {
+    // It may have been refreshed meanwhile: the next attempt decides.
+    if (this.#find(subscription.id)?.version !== subscription.version) return
     this.#host.report(new Error(`The subscription ${subscription.id} to "${subscription.name}" has ended: ${reason}`))
-    return this.#end(subscription)
+    await this.#end(subscription)
   }
 
+  /** Ends a subscription, unless it was refreshed meanwhile. */
   async #end({ id, version, name, url }: Subscription): Promise<void> {
-    this.#storage.transactionSync(() => {
-      this.#tables.query('DELETE FROM subscriptions WHERE id = ?', id)
+    const isCurrent = this.#storage.transactionSync(() => {
+      const ended = this.#tables.query(
+        'DELETE FROM subscriptions WHERE id = ? AND version = ? RETURNING id',
+        id,
+        version,
+      )
+      if (ended.length === 0) return false
       this.#tables.query('DELETE FROM deliveries WHERE subscription = ?', id)
       this.#tables.query('DELETE FROM verified WHERE url = ? AND url NOT IN (SELECT url FROM subscriptions)', url)
-      this.#tables.query('UPDATE events SET body = NULL WHERE id NOT IN (SELECT event FROM deliveries)')
+      const unsent = 'body IS NOT NULL AND id NOT IN (SELECT event FROM deliveries)'
+      this.#tables.query(`UPDATE events SET body = NULL WHERE ${unsent}`)
+      return true
     })
+    if (!isCurrent) return
     // The index learns of it with the next event, too.
     await this.#host
       .index(name)
@@ -355,7 +384,8 @@ export class EventOwner {
       const { verificationsOfHost: max, timeoutMs } = this.#host.limits
       const isAdmitted = await this.#host.receiver(new URL(url).host).admit()
       if (!isAdmitted) return { kind: 'exhausted', limit: 'verificationsOfHost', max }
-      await this.#alarms.add(Date.now() + hourMs)
+      // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
+      await this.#alarms.add(Math.min(Date.now() + hourMs, this.#nextDue() ?? Number.POSITIVE_INFINITY))
       const random = () => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
       const challenge = random()
       const body = JSON.stringify({ type: 'verification', challenge })
@@ -399,7 +429,9 @@ export class EventOwner {
   }
 
   #nextDue(): number | undefined {
-    const [row] = this.#tables.query<{ due: number | null }>('SELECT min(due) AS due FROM deliveries')
+    const [row] = this.#tables.query<{ due: number | null }>(
+      `SELECT min(due) AS due FROM deliveries AS one WHERE ${hasTurn}`,
+    )
     return row?.due ?? undefined
   }
 }
@@ -424,6 +456,22 @@ function isEcho(text: string, challenge: string): boolean {
   if (!isObject(echo) || typeof echo.challenge !== 'string') return false
   const [a, b] = [utf8(echo.challenge), utf8(challenge)]
   return a.byteLength === b.byteLength && crypto.subtle.timingSafeEqual(a, b)
+}
+
+/** @throws Error after a time */
+async function within<T>(timeMs: number, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | null = null
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error('reauthorize or visibleTo takes longer than the timeout of events()')),
+      timeMs,
+    )
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 const categoryOf = (response: WebhookResponse): string =>

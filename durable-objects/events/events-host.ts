@@ -6,8 +6,8 @@ export type EventsHost = {
   owner(name: string): EventOwnerRpc
   /** @param host of a callback URL */
   receiver(host: string): EventReceiverRpc
-  /** Whether a subscription with these arguments receives an event. @param args JSON @param body JSON of the event */
-  matches(event: string, args: string, body: string): Promise<boolean>
+  /** Whether a subscription with these arguments receives a payload. @param args JSON */
+  matches(event: string, args: string, payload: unknown): Promise<boolean>
   /**
    * Decides again whether a subscription may receive its event. Returns why its principal may not any more; `undefined` if it may.
    *

@@ -144,10 +144,41 @@ describe('deliveries', () => {
     await using one = await subscribed('both', stuck, 'stuck')
     await one.client.request('events/subscribe', wanting(quick, 'quick'))
     stuck.answer = () => new Promise<Response>(() => {})
-    for (let index = 0; index < 20; index += 1) await paid('stuck')
+    for (let index = 0; index < 150; index += 1) await paid('stuck')
     await paid('quick')
     await quick.received(1)
     await one.client.request('events/unsubscribe', wanting(stuck, 'stuck'))
+  })
+
+  test('that an old attempt refuses with 410 continue after a refresh', async () => {
+    const receiver = new Receiver(internet, 'refreshed')
+    await using one = await subscribed('refreshed', receiver, 'refreshed')
+    const answering = Promise.withResolvers<Response>()
+    const asked = Promise.withResolvers<void>()
+    receiver.answer = () => {
+      asked.resolve()
+      return receiver.events.length === 1 ? answering.promise : new Response(null, { status: 204 })
+    }
+    await paid('refreshed')
+    await asked.promise
+    expect(await one.client.request('events/subscribe', wanting(receiver, 'refreshed'))).toMatchObject({ id: one.id })
+    answering.resolve(new Response(null, { status: 410 }))
+    await receiver.received(2)
+    expect(await one.client.request('events/unsubscribe', wanting(receiver, 'refreshed'))).toMatchObject({})
+  })
+
+  test('to a user whose identity provider does not answer are repeated once it does', async () => {
+    const receiver = new Receiver(internet, 'hanging')
+    await using _ = await subscribed('hanging', receiver, 'hanging')
+    const asked = Promise.withResolvers<void>()
+    internet.handlers.set('https://idp.example/hanging', () => {
+      asked.resolve()
+      return new Promise(() => {})
+    })
+    await paid('hanging')
+    await asked.promise
+    internet.handlers.delete('https://idp.example/hanging')
+    await receiver.received(1)
   })
 
   test('with a key arrive in order, also after a failure; others do not wait', async () => {
@@ -424,6 +455,15 @@ describe('subscriptions', () => {
     expect(await minutes({ exp: Math.floor(Date.now() / 1000) + 600 })).toBe(10)
   })
 
+  test('are verified when a user makes many at the same time', async () => {
+    const receiver = new Receiver(internet, 'startup')
+    await using client = await clientOf('startup')
+    const requests = Array.from({ length: 30 }, () => client.request('events/subscribe', wanting(receiver, 'startup')))
+    const outcomes = await Promise.allSettled(requests)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+    expect(JSON.stringify(outcomes)).not.toContain('failedVerifications')
+  })
+
   test('unsubscribing ends a verification that runs', async () => {
     const receiver = new Receiver(internet, 'during')
     await using client = await clientOf('during')
@@ -518,7 +558,7 @@ describe('subscriptions', () => {
       -32602,
       'params.arguments',
     ],
-    ['no delivery', { ...good, delivery: undefined }, -32602, 'params.delivery'],
+    ['no delivery', { ...good, delivery: undefined }, -32014, 'delivery.mode'],
     ['another mode', withDelivery({ mode: 'poll' }), -32014, 'webhook'],
     ['a short secret', withDelivery({ secret: `whsec_${btoa('short')}` }), -32602, 'secret'],
     ['a secret of 65 bytes', withDelivery({ secret: `whsec_${btoa('x'.repeat(65))}` }), -32602, 'secret'],

@@ -37,7 +37,7 @@ export type EventsOptions = {
   maxSubscriptions?: number
   /** Deliveries of one user that wait for receivers. The oldest ones beyond it are dropped, and reported. Default: 10,000. */
   maxWaiting?: number
-  /** Duration after which an attempt counts as failed. Default: `10s`. */
+  /** Duration after which an attempt counts as failed, at most 30 seconds. Default: `10s`. */
   timeout?: Duration
 }
 
@@ -55,6 +55,7 @@ const extensionName = 'io.modelcontextprotocol/events'
 const maxArgumentCharacters = 4096
 /** The longest subscription without `reauthorize`, in milliseconds: nothing is known of its caller until it is refreshed. */
 const unverifiedMs = 60 * 60_000
+const maxTimeoutMs = 30_000
 /** The shortest subscription, in milliseconds. */
 const minTtlMs = 60_000
 /** Verifications of a user that may fail in an hour. */
@@ -90,10 +91,12 @@ export function events(
     all.set(one.name, one)
   }
   const { ttl = '1d', maxTtl = '7d', maxSubscriptions = 100, maxWaiting = 10_000, timeout = '10s' } = options
+  const timeoutMs = milliseconds(timeout, 'timeout of events()')
+  if (timeoutMs > maxTimeoutMs) throw new Error('"timeout" of events() must be at most 30 s')
   const limits: EventLimits = {
     subscriptions: maxSubscriptions,
     waiting: maxWaiting,
-    timeoutMs: milliseconds(timeout, 'timeout of events()'),
+    timeoutMs,
     failedVerifications,
     verificationsOfHost,
   }
@@ -212,13 +215,14 @@ async function subscribe(
   context: MethodContext,
   { all, terms, runtime }: { readonly all: All; readonly terms: Terms; readonly runtime: Runtime },
 ): Promise<Result> {
+  const { mode } = readObject(context.call.params, 'delivery')
+  if (context.call.principal && mode !== 'webhook')
+    throw new EventError('unsupported', 'delivery.mode must be "webhook"', { feature: 'deliveryMode', value: mode })
   const { id, principal, name, args, url, delivery, owner } = await identityOf(context, runtime)
   const declared = all.get(name)
   if (!declared || !(await isPermitted(declared, principal)))
     throw new EventError('not_found', `Unknown event: ${name}`, { kind: 'event' })
-  const { mode, secret } = delivery
-  if (mode !== 'webhook')
-    throw new EventError('unsupported', 'delivery.mode must be "webhook"', { feature: 'deliveryMode', value: mode })
+  const { secret } = delivery
   await checkArguments(declared, JSON.parse(args))
   if (!readSecret(secret))
     throw new McpError('invalid_params', 'delivery.secret must be "whsec_" and 24 to 64 bytes in base64')
@@ -320,7 +324,7 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
     index: (event) => object<EventIndexRpc>('McpEvents', `event ${event}`),
     owner: (name) => object<EventOwnerRpc>('McpEvents', name),
     receiver: (host) => object<EventReceiverRpc>('McpEvents', `receiver ${host}`),
-    matches: async (event, args, body) => all.get(event)?.matches(JSON.parse(args), JSON.parse(body).data) ?? false,
+    matches: async (event, args, payload) => all.get(event)?.matches(JSON.parse(args), payload) ?? false,
     async reasonAgainst({ name, principal: sealed, tenant }) {
       const declared = all.get(name)
       if (!declared) return `this server has no event "${name}"`
