@@ -229,7 +229,11 @@ export class EventOwner {
       for (const delivery of next) this.#start(delivery)
       if (this.#running.size === 0) return
       const ends = [...this.#running.values()].map(({ ended }) => ended)
-      const timer = setTimeout(() => this.#poked.resolve(), Math.max((this.#nextDue() ?? until) - Date.now(), 50))
+      const [later] = this.#tables.query<{ due: number | null }>(
+        'SELECT min(due) AS due FROM deliveries WHERE due > ?',
+        Date.now(),
+      )
+      const timer = later?.due ? setTimeout(() => this.#poked.resolve(), later.due - Date.now()) : null
       await Promise.race([...ends, this.#poked.promise])
       clearTimeout(timer)
     }

@@ -17,6 +17,7 @@ const subscriptions = 'durable-objects/subscriptions'
 const task = 'durable-objects/task'
 const signIn = 'durable-objects/sign-in'
 const apiKeys = 'durable-objects/api-keys'
+const events = 'durable-objects/events'
 const limits = 'worker/plugins/rate-limit'
 
 export const planted: readonly PlantedDefect[] = [
@@ -932,6 +933,116 @@ export const planted: readonly PlantedDefect[] = [
     search: 'if (owner) await this.#notifyOfEnd(owner, reason)',
     replacement: 'void owner',
     clients: ['readers'],
+  },
+
+  // Events by webhook
+  {
+    name: 'an event is delivered to a user twice',
+    means: 'The index sends it again when the answer was lost, and it is stored again.',
+    file: `${events}/event-owner.ts`,
+    search:
+      "if (known.length === 0 || isKnown) return ended\n    const now = Date.now()\n    this.#storage.transactionSync(() => {\n      this.#storage.sql.exec('INSERT INTO",
+    replacement:
+      "const now = Date.now()\n    this.#storage.transactionSync(() => {\n      if (!isKnown) this.#storage.sql.exec('INSERT INTO",
+    clients: ['event subscribers'],
+    kinds: ['sever'],
+  },
+  {
+    name: 'the index loses a subscription that was activated again',
+    means: 'A call that removes it arrives after the one that adds it again.',
+    file: `${events}/event-index.ts`,
+    search: "AND since < ?', id, before",
+    replacement: "AND ? > 0', id, before",
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'a failed attempt sets no alarm',
+    means: 'The event waits until the subscription ends.',
+    file: `${events}/event-owner.ts`,
+    search: 'const times = [this.#nextDue(), row?.expires,',
+    replacement: 'const times = [row?.expires,',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'events overtake others of their key',
+    means: 'All that is due is sent.',
+    file: `${events}/event-owner.ts`,
+    search: 'const hasTurn = `(key IS NULL OR',
+    replacement: 'const hasTurn = `(1 = 1 OR key IS NULL OR',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'an attempt goes on after an unsubscribe',
+    means: 'The subscription is not read again after its user was authorized again.',
+    file: `${events}/event-owner.ts`,
+    search: 'const subscription = this.#find(id)\n    if (!subscription) return this.#finish(delivery)',
+    replacement: 'const subscription = found',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'a refresh does not wake the events that wait',
+    means: 'Those of a subscription that was suspended stay.',
+    file: `${events}/event-owner.ts`,
+    search: 'SET due = min(due, ?), attempts',
+    replacement: 'SET due = max(due, 0 * ?), attempts',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'an owner who cannot be reached is forgotten',
+    means: 'A call to the object of a user that is lost is not repeated.',
+    file: `${events}/event-index.ts`,
+    search: '? [] : [owner]',
+    replacement: '? [] : []',
+    clients: ['event subscribers'],
+    kinds: ['crash before commit'],
+  },
+  {
+    name: 'events that wait for others of their key set the alarm',
+    means: 'The alarm runs every millisecond.',
+    file: `${events}/event-owner.ts`,
+    search: 'AS due FROM deliveries AS one WHERE',
+    replacement: 'AS due FROM deliveries AS one WHERE 1 = 1 OR',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'users are not authorized again',
+    means: 'Events go on after their user was revoked.',
+    file: `${events}/event-owner.ts`,
+    search: 'if (!(await this.#host.isAllowed(found))) return this.#end(found)',
+    replacement: 'await this.#host.isAllowed(found)',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'a receiver that refuses is never left alone',
+    means: 'Its subscription is not suspended.',
+    file: `${events}/event-owner.ts`,
+    search: 'current.unauthorized < maxUnauthorized',
+    replacement: 'current.unauthorized >= 0',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'the pauses between attempts do not grow',
+    means: 'A receiver that fails gets an attempt every second.',
+    file: `${events}/event-owner.ts`,
+    search: 'firstRetryMs * 2 ** (row?.attempts ?? 0)',
+    replacement: 'firstRetryMs + (row?.attempts ?? 0)',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'redirects of receivers are followed',
+    means: 'An event goes to a host that was not verified.',
+    file: `${events}/post-webhook.ts`,
+    search: "redirect: 'manual'",
+    replacement: "redirect: 'follow'",
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'the object of a user is never deleted',
+    means: 'Ids of events are stored for ever.',
+    file: `${events}/object.ts`,
+    search: 'await this.ctx.storage.deleteAll()\n',
+    replacement: '\n',
+    clients: ['event subscribers'],
   },
 
   // Limits

@@ -32,8 +32,14 @@ const dayMs = 86_400_000
 /** The seed chooses one: how many kinds of clients run together. Most schedules are short; some have kinds that disturb each other. */
 const sizes = [1, 1, 1, 2, 2, 4]
 
-/** What is logged without a fault: a tool that fails, and tokens that are refused. */
-const expected = ['The first attempt fails', 'OAuth error response: 400 invalid_grant']
+/** What is logged without a fault: a tool that fails, tokens and events that are refused, and a server that fails. */
+const expected = [
+  'The first attempt fails',
+  "has ended: reauthorize of the server's auth refused its user",
+  'OAuth error response: 400 invalid_grant',
+  'as too large: it is not sent again',
+  'The directory does not answer',
+]
 
 /** Runs the schedule of a seed: some kinds of clients, and some faults. */
 export async function simulate(

@@ -21,6 +21,8 @@ export class World implements ClientWorld {
   /** Clients that have not finished. */
   readonly waiting = new Set<string>()
   readonly checks: (() => void)[] = []
+  /** Servers outside of the platform, by their hosts. The identity provider answers for others. */
+  readonly sites = new Map<string, (request: Request) => Promise<Response>>()
 
   constructor(versions: readonly Load[], options: PlatformOptions) {
     this.isolates = versions.length
@@ -31,8 +33,10 @@ export class World implements ClientWorld {
     const sleep = (delayMs: number) =>
       new Promise<void>((resolve) => void loop.after(delayMs, 'provider answers', resolve))
     this.provider = new Provider({ random, sleep, now: () => loop.now })
+    this.sites.set('diary.example', (request) => this.#writeDiary(request))
     platform.outside = (request) => {
-      if (new URL(request.url).host === 'diary.example') return this.#writeDiary(request)
+      const site = this.sites.get(new URL(request.url).host)
+      if (site) return site(request)
       loop.trail(`provider ${request.method} ${request.url}`)
       return this.provider.answer(request)
     }

@@ -3,6 +3,7 @@ import type { World } from '../world.ts'
 import { callers } from './callers.ts'
 import { calls } from './calls.ts'
 import { drafts, taskManagers } from './drafts.ts'
+import { eventSubscribers } from './events.ts'
 import { httpSse } from './http-sse.ts'
 import { cancellers, interviews } from './interviews.ts'
 import { keyOwners } from './key-owners.ts'
@@ -42,4 +43,5 @@ export const identityScripts: Readonly<Record<string, Script>> = {
   'key owners': keyOwners,
   callers,
   readers,
+  'event subscribers': eventSubscribers,
 }

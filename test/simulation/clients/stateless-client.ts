@@ -33,12 +33,19 @@ export class StatelessClient {
   /** Sends a request, and reads the response. A lost connection, or an error of the server, is repeated: with the params of the last round. */
   async ask(method: string, params: Fields): Promise<Message> {
     for (let attempt = 0; ; attempt += 1) {
-      const answer = await unlessLost(() => this.#answer(method, params))
-      if (answer && !isServerError(answer.message)) return answer.message
-      if (answer) this.world.serverErrors.push(answer.text.slice(0, 200))
-      assert.ok(attempt < 40, `${method}: the server does not come back: ${answer?.text}`)
+      const message = await this.askOnce(method, params)
+      if (message) return message
+      assert.ok(attempt < 40, `${method}: the server does not come back: ${this.world.serverErrors.at(-1)}`)
       await this.world.sleep(500)
     }
+  }
+
+  /** Sends a request once. Returns `undefined` for a lost connection, and for an error of the server. */
+  async askOnce(method: string, params: Fields): Promise<Message | undefined> {
+    const answer = await unlessLost(() => this.#answer(method, params))
+    if (answer && !isServerError(answer.message)) return answer.message
+    if (answer) this.world.serverErrors.push(answer.text.slice(0, 200))
+    return undefined
   }
 
   async #answer(method: string, params: Fields): Promise<{ message: Message; text: string } | undefined> {

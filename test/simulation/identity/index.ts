@@ -2,6 +2,7 @@
 import { createServer, type Plugin, serve, ToolError } from 'edgemcp'
 import { type ApiKeyOwner, apiKeys } from 'edgemcp/api-keys'
 import { oneOf } from 'edgemcp/auth'
+import { event, events } from 'edgemcp/events'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
 import { oauth2, signIn } from 'edgemcp/sign-in'
@@ -60,6 +61,32 @@ server.tool('visit', { description: 'Counts visits', scopes: ['read'] }, async (
   String(await ctx.state(visits).add()),
 )
 
+const saved = event('record.saved', {
+  inputSchema: z.object({ topic: z.string() }),
+  payloadSchema: z.object({ topic: z.string(), number: z.number() }),
+  scopes: ['read'],
+  matches: ({ topic }, payload) => payload.topic === topic,
+})
+const inputSchema = z.object({
+  topic: z.string(),
+  number: z.number(),
+  /** Of those who receive the event. Default: everyone. */
+  tenant: z.string().optional(),
+  subject: z.string().optional(),
+  key: z.string().optional(),
+})
+server.tool(
+  'save',
+  { description: 'Publishes an event', scopes: ['read'], inputSchema },
+  async ({ tenant, subject, key, ...payload }, { principal }) => {
+    const issuer = String(principal?.issuer)
+    const users = tenant === undefined ? { everyone: true as const } : { tenant: { issuer, tenant } }
+    const recipients = subject === undefined ? users : { user: { issuer, subject, tenant } }
+    await saved.publish(payload, recipients, key === undefined ? {} : { key })
+    return 'saved'
+  },
+)
+
 const at = (path: string) => `https://provider.example${path}`
 const company = oauth2({
   name: 'company',
@@ -72,7 +99,17 @@ const company = oauth2({
   fetch: (target, init) => fetch(target, init),
 })
 const users = signIn({ with: company, origin: 'http://localhost' })
-const keys = apiKeys({ prefix: 'sim', maxPerOwner: 3 })
+const keys = apiKeys({
+  prefix: 'sim',
+  maxPerOwner: 3,
+  /** The directory knows who was revoked. */
+  reauthorize: async (principal) => {
+    const { status } = await fetch(`https://directory.example/${encodeURIComponent(principal.subject)}`)
+    if (status === 200) return principal
+    if (status === 404) return undefined
+    throw new Error('The directory does not answer')
+  },
+})
 
 type Params = {
   readonly user: string
@@ -112,8 +149,8 @@ const operator: Plugin = {
 
 const worker = serve(server, {
   auth: oneOf(users, keys),
-  plugins: [sessions(), operator, rateLimit(), subscriptions()],
+  plugins: [sessions(), operator, rateLimit(), subscriptions(), events([saved])],
 })
 export default worker
-export const { McpSession, McpSignIn, McpApiKeys, McpSubscriptions } = worker
+export const { McpSession, McpSignIn, McpApiKeys, McpSubscriptions, McpEvents } = worker
 export { McpState } from 'edgemcp/state'

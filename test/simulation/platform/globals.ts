@@ -120,7 +120,11 @@ export function globalsOf(host: GlobalsHost): Globals {
     WebSocket: SimulatedSocket,
     WebSocketPair,
     Response: PlatformResponse,
-    fetch: (...args: FetchArguments) => fetchOutside(host, toRequest(args)),
+    fetch: (...args: FetchArguments) => {
+      const request = toRequest(args)
+      // Node.js forgets to abort a request that nothing refers to any more.
+      return fetchOutside(host, request, args[1]?.signal ?? request.signal)
+    },
     scheduler: { wait: (delayMs: number) => new Promise<void>((resolve) => setTimeout(() => resolve(), delayMs)) },
     console: { ...console, error: log, warn: log, log, info: log, debug: log },
     performance: { now: () => loop.now - loop.start },
@@ -160,7 +164,7 @@ export type FetchArguments = [input: string | URL | Request, init?: RequestInit]
 export const toRequest = ([input, init]: FetchArguments): Request =>
   input instanceof Request && !init ? input : new Request(input, init)
 
-function fetchOutside(host: GlobalsHost, request: Request): Promise<Response> {
+function fetchOutside(host: GlobalsHost, request: Request, signal: AbortSignal): Promise<Response> {
   const context = currentContext()
   const { loop } = host
   return context.wait((resolve, reject) => {
@@ -169,17 +173,27 @@ function fetchOutside(host: GlobalsHost, request: Request): Promise<Response> {
       if (!isOver) settle()
       isOver = true
     }
-    const { signal } = request
     signal.addEventListener('abort', () => end(() => reject(signal.reason)), { once: true })
     const arrive = () => {
       const answered = (act: () => void) => loop.after(host.latency(), `fetched > ${context.label}`, act, context)
-      host.outside(request).then(
+      followed(host, request).then(
         (response) => answered(() => end(() => resolve(response))),
         (problem) => answered(() => end(() => reject(problem))),
       )
     }
     context.send(() => void loop.after(host.latency(), `fetch < ${context.label}`, arrive))
   })
+}
+
+/** Follows a redirect, unless the request says otherwise. */
+async function followed({ outside }: GlobalsHost, request: Request): Promise<Response> {
+  const copy = request.redirect === 'follow' ? request.clone() : undefined
+  const response = await outside(request)
+  const location = response.headers.get('Location')
+  if (!copy || location === null || response.status < 300 || response.status > 399) return response
+  const target = new URL(location, request.url)
+  // 307 and 308 keep method and body.
+  return outside(response.status < 307 ? new Request(target, { signal: request.signal }) : new Request(target, copy))
 }
 
 /** A write to it ends when it was read. */
