@@ -272,7 +272,7 @@ export class EventOwner {
     const subscription = this.#find(id)
     const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
     if (!subscription || !row?.body) return this.#finish(delivery)
-    const refusal = await within(this.#host.limits.timeoutMs, this.#host.reasonAgainst(subscription))
+    const refusal = await withTimeout(this.#host.limits.timeoutMs, this.#host.reasonAgainst(subscription))
     if (refusal !== undefined) return this.#refuse(subscription, refusal)
     const secrets = await this.#secretsOf(subscription)
     if (secrets.length === 0) {
@@ -463,7 +463,7 @@ function isEcho(text: string, challenge: string): boolean {
 }
 
 /** @throws Error after a time */
-async function within<T>(timeMs: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(timeMs: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | null = null
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
