@@ -55,9 +55,13 @@ type Subscription = {
 }
 type Delivery = { seq: number; event: string; subscription: string; due: number }
 
-/** Whether a row of `deliveries AS one` has its turn: those with the same key wait for each other. */
+/**
+ * Whether a row of `deliveries AS one` has its turn: those with the same key wait for each other, and those of a subscription that is suspended
+ * for its refresh.
+ */
 const hasTurn = `(key IS NULL OR NOT EXISTS
-  (SELECT 1 FROM deliveries AS other WHERE other.subscription = one.subscription AND other.key = one.key AND other.seq < one.seq))`
+  (SELECT 1 FROM deliveries AS other WHERE other.subscription = one.subscription AND other.key = one.key AND other.seq < one.seq))
+  AND one.subscription NOT IN (SELECT id FROM subscriptions WHERE suspended = 1)`
 
 const hourMs = 60 * 60_000
 /** Milliseconds for which an event is not delivered again. */
