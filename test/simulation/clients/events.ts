@@ -116,8 +116,9 @@ class Events {
   /** Subscribes, or refreshes the subscription. */
   async #subscribe(receiver: Receiver, ttlMs: number = this.#world.random.pick([12 * hourMs, 3 * dayMs, 7 * dayMs])) {
     const isRefresh = receiver.active !== undefined
-    if (isRefresh) receiver.refreshes += 1
-    else receiver.begin()
+    // One that is gone may not have ended yet.
+    receiver.refreshes += 1
+    if (!isRefresh) receiver.begin()
     for (let failures = 0; ; failures += 1) {
       const { delivery, ...identity } = this.#identity(receiver)
       const secret = receiver.secrets.at(-1)
