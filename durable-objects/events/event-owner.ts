@@ -89,6 +89,7 @@ export class EventOwner {
   readonly #host: EventsHost
   /** Verifications that run, by the id of the subscription. The last one counts. */
   readonly #verifying = new Map<string, symbol>()
+  /** The same, as promises. */
   readonly #verifications = new Set<Promise<unknown>>()
   readonly #running = new Map<number, { readonly subscription: string; readonly ended: Promise<void> }>()
   #poked = Promise.withResolvers<void>()
@@ -223,7 +224,7 @@ export class EventOwner {
     return row?.next ?? undefined
   }
 
-  /** Runs attempts until none is due. One that takes long delays no other subscription. */
+  /** Runs attempts until none is due, or until the alarm has begun enough of them. */
   async #sendDue(): Promise<void> {
     const until = Date.now() + alarmMs
     for (let started = 0; ; ) {
@@ -237,13 +238,15 @@ export class EventOwner {
         'SELECT min(due) AS due FROM deliveries WHERE due > ?',
         Date.now(),
       )
-      const timer = later?.due ? setTimeout(() => this.#poked.resolve(), later.due - Date.now()) : null
+      // Timers take milliseconds of 31 bits.
+      const pauseMs = later?.due ? Math.min(later.due - Date.now(), alarmMs) : alarmMs
+      const timer = setTimeout(() => this.#poked.resolve(), pauseMs)
       await Promise.race([...ends, this.#poked.promise])
       clearTimeout(timer)
     }
   }
 
-  /** Returns what is due, at most a few for each subscription: one whose receiver fails delays no other one. */
+  /** Returns what is due, at most two for each subscription: what waits for one that fails takes no place of others. */
   #nextDeliveries(): Delivery[] {
     const running = Map.groupBy(this.#running.values(), ({ subscription }) => subscription)
     const subscriptions = this.#tables.query<{ id: string }>('SELECT id FROM subscriptions WHERE suspended = 0')
