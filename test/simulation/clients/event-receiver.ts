@@ -204,8 +204,8 @@ export class Receiver {
     if (manner === 'unauthorized' && this.#world.now() > this.#refusals.since + 15 * secondMs) {
       this.#refusals.count += 1
       const { count, lossCount } = this.#refusals
-      // The fifth suspends the subscription; another one may be on its way.
-      const most = 6 + this.#world.lossCount - lossCount
+      // The fifth suspends the subscription; another one may be on its way. A crash forgets the two that run.
+      const most = 6 + 2 * (this.#world.lossCount - lossCount)
       assert.ok(count <= most, `${count} attempts were unauthorized since the last refresh`)
     }
     if (manner === 'gone') this.isGone = true
