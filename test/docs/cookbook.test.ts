@@ -17,6 +17,7 @@ const nameOf = ({ path }: Page) => basename(path, '.md')
 /** Tokens of its users need an address that every client reaches: it answers requests for unknown hosts. */
 const first = 'call-an-api'
 
+mkdirSync(join(root, '.wrangler'), { recursive: true })
 const folder = mkdtempSync(join(root, '.wrangler/cookbook-'))
 const revisions = ['2025-11-25', '2026-07-28'] as const
 
