@@ -1,4 +1,5 @@
 /** Rules that several directories have. */
+import { isLoopback } from '../../worker/protocol/loopback.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { type Problem, type Rule, serverRule, toolRule } from './directory.ts'
 import type { Subject } from './subject.ts'
@@ -80,7 +81,7 @@ export function endpointProblem(url: string | undefined, variables: readonly str
   if (url === undefined) return { problem: 'Nothing says at which URL clients reach the server.', fix }
   const parsed = parsedUrl(url)
   if (parsed?.protocol !== 'https:') return { problem: `The URL ${url} does not begin with https://.`, fix }
-  if (/^(?:localhost|127\.[\d.]+|\[::1\])$|\.localhost$/.test(parsed.hostname)) {
+  if (isLoopback(parsed.hostname)) {
     return { problem: `The URL ${url} is that of your machine, which clients cannot reach.`, fix }
   }
   const names = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name)

@@ -10,7 +10,7 @@
  * SHA-256 without salt and iterations is enough: a key has 256 random bits, so that nobody finds it by trying.
  */
 import { DurableObject } from 'cloudflare:workers'
-import { utf8 } from '../../worker/protocol/utf8.ts'
+import { isSameText } from '../../worker/sealing/same-text.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { migrations } from './migrations.ts'
@@ -35,7 +35,7 @@ export class ApiKeys extends DurableObject implements ApiKeyRpc, ApiKeyOwnerRpc 
 
   async verify(hash: string): Promise<{ readonly key: StoredApiKey; readonly isUseDue: boolean } | undefined> {
     const key = this.#key()
-    return key && isSame(key.hash, hash) ? { key, isUseDue: isUseDue(key) } : undefined
+    return key && isSameText(key.hash, hash) ? { key, isUseDue: isUseDue(key) } : undefined
   }
 
   async recordUse(): Promise<void> {
@@ -156,9 +156,3 @@ const isExpired = ({ expiresAt = Number.POSITIVE_INFINITY }: Pick<Entry, 'expire
   expiresAt <= Date.now()
 
 const isUseDue = ({ lastUsedAt = 0 }: StoredApiKey): boolean => Date.now() - lastUsedAt > useIntervalMs
-
-/** Compares hashes in the same time, wherever they differ. */
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [utf8(one), utf8(other)]
-  return a.byteLength === b.byteLength && crypto.subtle.timingSafeEqual(a, b)
-}

@@ -1,8 +1,9 @@
 /** The subscriptions of a user, and what is to be delivered to them. */
 
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import { encodeBase64url } from '../../worker/protocol/base64url.ts'
 import { isObject } from '../../worker/protocol/jsonrpc.ts'
-import { utf8 } from '../../worker/protocol/utf8.ts'
+import { isSameText } from '../../worker/sealing/same-text.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
@@ -279,8 +280,10 @@ export class EventOwner {
     const subscription = this.#find(id)
     const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
     if (!subscription || !row?.body) return this.#finish(delivery)
-    const refusal = await withTimeout(this.#host.limits.timeoutMs, this.#host.reasonAgainst(subscription))
-    if (refusal !== undefined) return this.#refuse(subscription, refusal)
+    const deciding = this.#host.reasonAgainst(subscription).then((reason) => ({ reason }))
+    const decided = await waitAtMost(this.#host.limits.timeoutMs, deciding)
+    if (!decided) throw new Error('reauthorize or visibleTo takes longer than the timeout of events()')
+    if (decided.reason !== undefined) return this.#refuse(subscription, decided.reason)
     const secrets = await this.#secretsOf(subscription)
     if (secrets.length === 0) {
       return this.#refuse(subscription, 'its secret cannot be read, because its key is no longer in EDGEMCP_KEYS')
@@ -456,7 +459,6 @@ function reasonOf(response: WebhookResponse, challenge: string): string | undefi
   return isEcho(text, challenge) ? undefined : 'challenge_failed'
 }
 
-/** Compares in the same time, wherever the texts differ. */
 function isEcho(text: string, challenge: string): boolean {
   let echo: unknown
   try {
@@ -465,24 +467,7 @@ function isEcho(text: string, challenge: string): boolean {
     return false
   }
   if (!isObject(echo) || typeof echo.challenge !== 'string') return false
-  const [a, b] = [utf8(echo.challenge), utf8(challenge)]
-  return a.byteLength === b.byteLength && crypto.subtle.timingSafeEqual(a, b)
-}
-
-/** @throws Error after a time */
-async function withTimeout<T>(timeMs: number, work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | null = null
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error('reauthorize or visibleTo takes longer than the timeout of events()')),
-      timeMs,
-    )
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  return isSameText(echo.challenge, challenge)
 }
 
 const categoryOf = (response: WebhookResponse): string =>

@@ -3,6 +3,7 @@
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
+import { readBodyText } from '../../worker/protocol/bounded-body.ts'
 import { sign } from './signature.ts'
 
 /** Bytes of a response that are read. */
@@ -39,25 +40,11 @@ export async function postWebhook(
   const signal = AbortSignal.timeout(timeoutMs)
   try {
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
-    if (readsBody) return { status: response.status, text: await startOf(response) }
+    if (readsBody) return { status: response.status, text: (await readBodyText(response.body, maxResponseBytes)).text }
     // A body that does not end changes nothing.
     response.body?.cancel().catch(() => {})
     return { status: response.status, text: '' }
   } catch {
     return { status: undefined, reason: signal.aborted ? 'timeout' : 'connection_refused' }
   }
-}
-
-/** Reads the start of a body, and cancels the rest. */
-async function startOf({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let [text, bytes] = ['', 0]
-  const reader = body?.getReader()
-  for (let read = await reader?.read(); read && !read.done && bytes < maxResponseBytes; read = await reader?.read()) {
-    const part: Uint8Array = read.value
-    bytes += part.byteLength
-    text += decoder.decode(part.subarray(0, maxResponseBytes), { stream: true })
-  }
-  await reader?.cancel()
-  return text
 }

@@ -34,15 +34,15 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/sealing/seal.ts': [1, 'sealed texts belong to the client that got them'],
   'worker/plugins/sessions/session-id.ts': [1, 'as the sealed session id, in a cache for each endpoint'],
   'worker/plugins/auth/token-to-principal.ts': [2, 'compares the principals of one token'],
-  'worker/plugins/tasks/task-principal.ts': [2, 'compares principals; a message'],
+  'worker/engine/sealed-principal.ts': [2, 'compares principals; a message'],
   // Owners.
   'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
   'durable-objects/sign-in/upstream-tokens.ts': [1, 'names refreshes, by client at a provider and refresh token'],
   'worker/plugins/sign-in/upstream.ts': [4, 'names objects of the authorization server, by its origin and identity'],
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   'worker/plugins/events/events.ts': [
-    4,
-    'compares principals; the client of the user; the user as a recipient: issuer, tenant and subject, as in changes.ts',
+    2,
+    'the client of the user; the user as a recipient: issuer, tenant and subject, as in changes.ts',
   ],
   // Access.
   'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],

@@ -1008,7 +1008,7 @@ export const planted: readonly PlantedDefect[] = [
     name: 'users are not authorized again',
     means: 'Events go on after their user was revoked.',
     file: `${events}/event-owner.ts`,
-    search: 'if (refusal !== undefined) return this.#refuse(subscription, refusal)',
+    search: 'if (decided.reason !== undefined) return this.#refuse(subscription, decided.reason)',
     replacement: '',
     clients: ['event subscribers'],
   },

@@ -35,7 +35,7 @@ const sizes = [1, 1, 1, 2, 2, 4]
 /** What is logged without a fault: a tool that fails, tokens and events that are refused, and a server that fails. */
 const expected = [
   'The first attempt fails',
-  "has ended: reauthorize of the server's auth refused its user",
+  "has ended: reauthorize of the server's auth refused the caller who began it",
   'OAuth error response: 400 invalid_grant',
   'as too large: it is not sent again',
   'The directory does not answer',

@@ -2,7 +2,7 @@
  * Decides who may use test users and read Durable Objects: a browser that was opened with the link that the terminal prints. An IP address
  * or host name proves nothing, because a tunnel may rewrite `Host` and add no header of its own.
  */
-import { utf8 } from '../../protocol/utf8.ts'
+import { isSameText } from '../../sealing/same-text.ts'
 
 const parameter = 'inspector'
 
@@ -44,7 +44,7 @@ export async function signIn({ url }: Request, env: object): Promise<Response | 
   const key = searchParams.get(parameter)
   if (!key) return undefined
   const headers = new Headers({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
-  const isCurrent = isEqual(key, await inspectorKey(env))
+  const isCurrent = isSameText(key, await inspectorKey(env))
   headers.set('Location', isCurrent ? '/' : `/?${parameter}`)
   if (isCurrent) headers.set('Set-Cookie', `${cookieName(port)}=${key}; Path=/; HttpOnly; SameSite=Strict`)
   return new Response(null, { status: 303, headers })
@@ -59,14 +59,9 @@ export async function keyState({ url, headers }: Request, env: object): Promise<
   const prefix = `${cookieName(port)}=`
   const cookies = (headers.get('Cookie') ?? '').split(/; */).filter((cookie) => cookie.startsWith(prefix))
   const key = await inspectorKey(env)
-  if (cookies.some((cookie) => isEqual(cookie.slice(prefix.length), key))) return 'current'
+  if (cookies.some((cookie) => isSameText(cookie.slice(prefix.length), key))) return 'current'
   return cookies.length > 0 || searchParams.has(parameter) ? 'earlier' : 'missing'
 }
 
 /** Returns the name of the cookie, which contains the port: cookies belong to a host, and two servers on one machine have different keys. */
 const cookieName = (port: string): string => `edgemcp-inspector-${port || 'default'}`
-
-function isEqual(one: string, other: string): boolean {
-  const [a, b] = [utf8(one), utf8(other)]
-  return a.byteLength === b.byteLength && crypto.subtle.timingSafeEqual(a, b)
-}

@@ -7,20 +7,20 @@ import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { issuesText } from '../../declarations/schema.ts'
-import { type StoredPrincipals, storable, storedFor } from '../../declarations/stored-principal.ts'
+import { storedFor } from '../../declarations/stored-principal.ts'
 import { discover } from '../../engine/methods/discover.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../engine/methods/method.ts'
+import { reauthorize, sealPrincipal } from '../../engine/sealed-principal.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { clientKey, holdsScopes, ownerKey, type Principal, principalKey } from '../../protocol/principal.ts'
+import { clientKey, holdsScopes, ownerKey, type Principal } from '../../protocol/principal.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { problemOfUrl } from './callback-url.ts'
 import { type DeclaredEvent, declaredEvent, type Event } from './event.ts'
-import { EventError } from './event-error.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpEvents`. */
 export interface EventsClass {
@@ -131,6 +131,29 @@ export function events(
   }
 }
 
+/** Codes of the errors of events. */
+const codes = {
+  not_found: -32011,
+  forbidden: -32012,
+  exhausted: -32013,
+  unsupported: -32014,
+  callback: -32015,
+} as const
+
+/**
+ * An error of a method of events, with a code of its own.
+ *
+ * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ */
+class EventError extends McpError {
+  override readonly ownCode: number
+
+  constructor(what: keyof typeof codes, message: string, data?: unknown) {
+    super('invalid_params', message, data)
+    this.ownCode = codes[what]
+  }
+}
+
 type Terms = { readonly ttlMs: number; readonly maxTtlMs: number }
 type All = ReadonlyMap<string, DeclaredEvent>
 
@@ -228,10 +251,11 @@ async function subscribe(
     throw new McpError('invalid_params', 'delivery.secret must be "whsec_" and 24 to 64 bytes in base64')
   const problem = problemOfUrl(url, globalThis.process?.env?.NODE_ENV === 'development')
   if (problem !== undefined) throw new McpError('invalid_params', `delivery.url is not accepted: ${problem}`)
-  const stored = storedFor(principal, (await runtime.auth()) ?? {})
+  const auth = await runtime.auth()
+  const isReauthorized = storedFor(principal, auth ?? {}).reauthorize !== undefined
   const lifetimeMs = Math.min(
     lifetimeOf(context.call.params, terms),
-    stored.reauthorize ? terms.maxTtlMs : credentialMs(principal),
+    isReauthorized ? terms.maxTtlMs : credentialMs(principal),
   )
   const refreshBefore = Date.now() + lifetimeMs
   const { issuer, tenant, subject } = principal
@@ -241,7 +265,7 @@ async function subscribe(
     args,
     url,
     secret: String(secret),
-    principal: await sealedPrincipal(principal, stored, runtime, lifetimeMs),
+    principal: await sealPrincipal(principalPurpose, principal, auth, runtime.seals(undefined), lifetimeMs + keptMs),
     owner: { issuer, tenant, subject },
     client: principal.client,
     tenant: runtime.tenant,
@@ -298,22 +322,6 @@ function credentialMs({ claims: { exp } }: Principal): number {
 const principalPurpose = 'principal of a subscription'
 const secretPurpose = 'secret of a subscription'
 
-/** `isReauthorized`: the auth has `reauthorize`, so nothing may be delivered without it. */
-type SealedPrincipal = { readonly principal: Principal; readonly isReauthorized: boolean }
-
-function sealedPrincipal(
-  principal: Principal,
-  { storedClaims, reauthorize }: StoredPrincipals,
-  { seals }: Pick<Runtime, 'seals'>,
-  lifetimeMs: number,
-): Promise<string> {
-  const value: SealedPrincipal = {
-    principal: storable(principal, storedClaims),
-    isReauthorized: reauthorize !== undefined,
-  }
-  return seals(undefined).seal(principalPurpose, value, lifetimeMs + keptMs)
-}
-
 /** Milliseconds for which a principal can be read after its subscription has ended. */
 const keptMs = 60_000
 
@@ -329,18 +337,16 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
       const declared = all.get(name)
       if (!declared) return `this server has no event "${name}"`
       const endpoint = at(tenant ?? undefined)
-      // Nothing else is sealed for this purpose.
-      const opened = (await endpoint.seals(undefined).open(principalPurpose, sealed)) as SealedPrincipal | undefined
-      if (!opened) return 'its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS'
       const auth = await authOf(endpoint)
       if (!auth) return 'its tenant does not exist any more'
-      const { reauthorize } = storedFor(opened.principal, auth)
-      if (!reauthorize && opened.isReauthorized) return 'the auth of the server no longer has reauthorize'
       const call = { method: 'events/subscribe', params: { name } }
-      const current = reauthorize ? await reauthorize(opened.principal, call) : opened.principal
-      if (!current) return "reauthorize of the server's auth refused its user"
-      if (principalKey(current) !== principalKey(opened.principal)) return 'reauthorize returned another principal'
-      if (await isPermitted(declared, current)) return undefined
+      const reauthorized = await reauthorize(
+        { purpose: principalPurpose, sealed, call },
+        auth,
+        endpoint.seals(undefined),
+      )
+      if ('reason' in reauthorized) return reauthorized.reason
+      if (await isPermitted(declared, reauthorized.principal)) return undefined
       return 'its user lacks a scope of the event, or visibleTo does not return true. Claims are kept if storedClaims names them'
     },
     seal: (secret, lifetimeMs) => seals.seal(secretPurpose, secret, lifetimeMs),

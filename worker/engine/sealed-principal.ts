@@ -1,0 +1,61 @@
+/**
+ * The principal of work that outlives its request. It is stored sealed, without its token and only with claims that may be stored.
+ * `reauthorize` of the server's auth decides again.
+ */
+import { type StoredByIssuer, storable, storedFor } from '../declarations/stored-principal.ts'
+import { type Principal, principalKey } from '../protocol/principal.ts'
+import type { Params } from '../protocol/types.ts'
+import type { Seals } from './call.ts'
+
+/** `isReauthorized`: the auth that accepted the principal has `reauthorize`, so the work must not go on without it. */
+type Sealed = { readonly principal: Principal; readonly isReauthorized: boolean }
+
+/** `isCurrent`: `reauthorize` has returned it. `reason`: why the principal may not go on. */
+export type Reauthorized = { readonly principal: Principal; readonly isCurrent: boolean } | { readonly reason: string }
+
+/** @param purpose must be the same to open it, and have no other values @param lifetimeMs milliseconds for which it can be opened */
+export function sealPrincipal(
+  purpose: string,
+  principal: Principal,
+  auth: StoredByIssuer | undefined,
+  seals: Seals,
+  lifetimeMs: number,
+): Promise<string> {
+  const { storedClaims, reauthorize } = storedFor(principal, auth ?? {})
+  const value: Sealed = { principal: storable(principal, storedClaims), isReauthorized: reauthorize !== undefined }
+  return seals.seal(purpose, value, lifetimeMs)
+}
+
+/**
+ * Returns the principal as it is now.
+ *
+ * @param call the request with which the work began
+ * @throws any error of `reauthorize`
+ */
+export async function reauthorize(
+  {
+    purpose,
+    sealed,
+    call,
+  }: {
+    readonly purpose: string
+    readonly sealed: string
+    readonly call: { readonly method: string; readonly params: Params }
+  },
+  auth: StoredByIssuer | undefined,
+  seals: Seals,
+): Promise<Reauthorized> {
+  // `sealPrincipal` sealed it: the purpose has no other values.
+  const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
+  if (!opened) return { reason: 'its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS' }
+  const { principal, isReauthorized } = opened
+  const stored = storedFor(principal, auth ?? {})
+  if (!stored.reauthorize) {
+    if (!isReauthorized) return { principal, isCurrent: false }
+    return { reason: 'the auth of the server no longer has reauthorize' }
+  }
+  const current = await stored.reauthorize(principal, call)
+  if (!current) return { reason: "reauthorize of the server's auth refused the caller who began it" }
+  if (principalKey(current) !== principalKey(principal)) return { reason: 'reauthorize returned another principal' }
+  return { principal: current, isCurrent: true }
+}
