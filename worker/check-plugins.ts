@@ -49,7 +49,7 @@ const routeKinds: KindsOf<Route> = {
 
 const providedKinds: KindsOf<Provided> = {
   changes: kind.having('publish', 'an object with publish, setEnabled and enabledOverrides'),
-  listen: kind.fn,
+  streams: kind.functions,
   transport: kind.object(),
   sessionPart: kind.object(),
   subscriptionTopics: kind.fn,
@@ -123,8 +123,8 @@ export function providedBy(plugins: readonly AnyPlugin[], runtime: Runtime): Rea
   const provided = new Map(plugins.map((plugin) => [plugin, plugin.provide ? plugin.provide(runtime) : {}]))
   for (const [plugin, given] of provided) checkOptions(`provide(runtime) of ${ownerOf(plugin)}`, given, providedKinds)
   refuseTwice(
-    [...provided.values()].flatMap(({ listen, transport, limiter }) => [
-      ...(listen ? ['plugins with subscriptions'] : []),
+    [...provided.values()].flatMap(({ streams = {}, transport, limiter }) => [
+      ...Object.keys(streams),
       ...(transport ? ['plugins with sessions'] : []),
       ...(limiter ? ['plugins with a limiter'] : []),
     ]),

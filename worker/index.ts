@@ -67,7 +67,7 @@ export { createGuard, type Guard, type GuardOptions } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
 export type { Policy } from './http/origin-and-host.ts'
 export { policies } from './http/policies.ts'
-export type { Listen, Transport, TransportPost, TransportRoute } from './http/transport.ts'
+export type { OpenStream, Transport, TransportPost, TransportRoute } from './http/transport.ts'
 export type {
   AnyPlugin,
   Auth,

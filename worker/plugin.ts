@@ -10,7 +10,7 @@ import type { Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
 import type { Method } from './engine/methods/method.ts'
 import type { Limits } from './http/limits.ts'
-import type { Listen, Transport } from './http/transport.ts'
+import type { OpenStream, Transport } from './http/transport.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Revision } from './protocol/revision.ts'
 import type { Params } from './protocol/types.ts'
@@ -78,8 +78,8 @@ export interface DurableObjectClass {
 export interface Provided {
   /** Delivers the change notifications of the server, and stores which of its entries are enabled. */
   readonly changes?: Changes
-  /** Opens the streams of `subscriptions/listen`. At most one plugin of an endpoint provides it. */
-  readonly listen?: Listen
+  /** Opens the streams that answer requests of 2026-07-28, by method. Two plugins must not have the same method. */
+  readonly streams?: Readonly<Record<string, OpenStream>>
   /** Serves the requests of sessions. At most one plugin of an endpoint provides it. */
   readonly transport?: Transport
   /** What the plugin adds to each session: `sessions()` knows its form. */

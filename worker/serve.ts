@@ -285,7 +285,8 @@ class ServedEndpoint {
     if (!view.answer) {
       this.#reportMissingClasses()
       const usable = this.#usable(view)
-      const transports: Transports = { transport: sole(usable, 'transport'), listen: sole(usable, 'listen') }
+      const streams = new Map(usable.flatMap(({ streams = {} }) => Object.entries(streams)))
+      const transports: Transports = { transport: sole(usable, 'transport'), streams }
       const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
       view.answer = router(this.#host(view, transports), transports, this.#routesOf(view), hooks)
     }
@@ -295,7 +296,7 @@ class ServedEndpoint {
   /** Returns what answers requests of no tenant, and of tenants that could not be found. */
   readonly #answerOther = once(() => {
     const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
-    const nothing: Transports = { transport: undefined, listen: undefined }
+    const nothing: Transports = { transport: undefined, streams: new Map() }
     return router(this.#host(this.#shared, nothing), nothing, [], hooks, (request, ...others) => {
       const failure = this.#failures.get(request)
       if (failure) throw failure.thrown
@@ -308,7 +309,7 @@ class ServedEndpoint {
     return view.routes
   }
 
-  #host(view: View, { transport, listen }: Transports): Host {
+  #host(view: View, { transport, streams }: Transports): Host {
     const { runtime, found } = view
     const objects = this.#objects
     const { identity, tenant, paths, seals } = runtime
@@ -330,7 +331,7 @@ class ServedEndpoint {
       readContext: readContextOf(this.#options),
       hasSessions: transport !== undefined,
       handshakeOf: transport && ((id, principal) => transport.handshakeOf(id, host, principal)),
-      updates: listen !== undefined,
+      updates: streams.has('subscriptions/listen'),
       object: runtime.object,
       seals,
       state: (name) => objects.state(name),
@@ -361,7 +362,7 @@ class ServedEndpoint {
 }
 
 /** Returns what at most one plugin provides; `undefined` if none does. */
-function sole<K extends 'transport' | 'listen' | 'limiter'>(provided: Iterable<Provided>, member: K): Provided[K] {
+function sole<K extends 'transport' | 'limiter'>(provided: Iterable<Provided>, member: K): Provided[K] {
   for (const { [member]: value } of provided) if (value) return value
   return undefined
 }

@@ -18,14 +18,14 @@ import { jsonOrStream } from './json-or-stream.ts'
 import { rejectMessages } from './reject-messages.ts'
 import { readStateless, readWithoutSession, type StatelessCalls } from './stateless/read.ts'
 import { runStateless } from './stateless/run.ts'
-import type { Listen, Transport, Transports } from './transport.ts'
+import type { OpenStream, Transport, Transports } from './transport.ts'
 
 /** POST: the body and the headers decide the protocol version, and whether the request belongs to a session. */
 export async function post(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
-  { transport, listen }: Transports,
+  { transport, streams }: Transports,
 ): Promise<Response> {
   const version = boundedHeader(request, 'MCP-Protocol-Version')
   const accept = accepts(boundedHeader(request, 'Accept'))
@@ -44,7 +44,9 @@ export async function post(
   const access = await decideAccess(messagesOf(classified), host, incoming)
   if (access instanceof Response) return access
   if ('handshake' in classified) return postHandshake(classified.handshake, access, host, transport)
-  if ('stateless' in classified) return postStateless(request, classified, accept, access, host, listen)
+  if ('stateless' in classified) {
+    return postStateless(request, classified, accept, access, host, streams.get(classified.stateless.method))
+  }
   if (transport && session !== null) return transport.post({ ...classified, id: session }, accept, access, host)
   const calls = readWithoutSession(classified, version, access, host)
   return calls instanceof Response ? calls : serveStateless(request, calls, accept, access, host)
@@ -86,15 +88,13 @@ async function postStateless(
   accept: AcceptedTypes,
   access: Access,
   host: Host,
-  listen: Listen | undefined,
+  open: OpenStream | undefined,
 ): Promise<Response> {
-  const { stateless: message, revision } = classified
+  const { stateless: message } = classified
   try {
     const calls = await readStateless(request, classified, access, host)
     const [call] = calls.calls
-    if (call?.target.methodIn(revision)?.requires === 'stream' && listen) {
-      return await listen(call, request, accept, access, host)
-    }
+    if (call && open) return await open(call, request, accept, access, host)
     return await serveStateless(request, calls, accept, access, host)
   } catch (thrown) {
     return errorResponse(asMcpError(thrown, host.report), message.id)

@@ -54,11 +54,11 @@ export interface Transport {
 }
 
 /**
- * Opens the stream of a `subscriptions/listen` request, which has been admitted.
+ * Opens the stream that answers a request of a stateless protocol version, such as `subscriptions/listen`. The request has been admitted.
  *
  * @throws McpError to reject the request
  */
-export type Listen = (
+export type OpenStream = (
   call: StatelessCall,
   request: Request,
   accept: AcceptedTypes,
@@ -66,8 +66,8 @@ export type Listen = (
   host: Host,
 ) => Promise<Response>
 
-/** What serves the sessions of an endpoint, and its streams of change notifications; `undefined`: nothing does. */
+/** What serves the sessions of an endpoint, if anything does, and what opens its streams, by method. */
 export type Transports = {
   readonly transport: Transport | undefined
-  readonly listen: Listen | undefined
+  readonly streams: ReadonlyMap<string, OpenStream>
 }

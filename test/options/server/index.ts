@@ -944,7 +944,7 @@ const made: readonly Case[] = [
     (value): Case => [
       `plugin: provide returns ${shown(value)}`,
       () => plugged({ provide: () => value }),
-      `provide(runtime) of the plugin "own" takes an object with changes, listen, transport, sessionPart, subscriptionTopics and limiter, not ${previewed(value)}`,
+      `provide(runtime) of the plugin "own" takes an object with changes, streams, transport, sessionPart, subscriptionTopics and limiter, not ${previewed(value)}`,
     ],
   ),
   ...[
@@ -1006,7 +1006,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: provide returns a misspelt member',
     () => plugged({ provide: () => ({ limit: {} }) }),
-    'provide(runtime) of the plugin "own" does not take "limit" (did you mean "limiter"?): it takes changes, listen, transport, sessionPart, subscriptionTopics and limiter',
+    'provide(runtime) of the plugin "own" does not take "limit" (did you mean "limiter"?): it takes changes, streams, transport, sessionPart, subscriptionTopics and limiter',
   ],
   [
     'plugins: two that add one member to ctx',

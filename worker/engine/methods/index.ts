@@ -11,7 +11,7 @@ import type { Method, ProtocolMethod } from './method.ts'
 import { ping } from './ping.ts'
 import { getPrompt, listPrompts } from './prompts.ts'
 import { listResources, listResourceTemplates, readResource } from './resources.ts'
-import { listen, subscribe, unsubscribe } from './subscribe.ts'
+import { subscribe, unsubscribe } from './subscribe.ts'
 import { callTool, listTools } from './tools.ts'
 
 export const methods: Readonly<Record<string, ProtocolMethod | undefined>> = {
@@ -31,7 +31,6 @@ export const methods: Readonly<Record<string, ProtocolMethod | undefined>> = {
   'prompts/get': getPrompt,
   'completion/complete': complete,
   'logging/setLevel': setLevel,
-  'subscriptions/listen': listen,
 }
 
 /** Returns the method of a plugin or an extension; `undefined` if none has it. */

@@ -130,12 +130,6 @@ export type NegotiatedSession = {
   readonly client: Implementation
 }
 
-/** A method whose response is an event stream of its own. */
-export interface ListenMethod {
-  readonly requires: 'stream'
-  readonly names?: undefined
-}
-
 /** A method that the connection answers itself, also before a session starts. */
 export interface PingMethod {
   readonly requires: 'connection'
@@ -144,7 +138,7 @@ export interface PingMethod {
 }
 
 /** A method of the protocol. `requires` names what runs it; a method without `requires` runs as a call. */
-export type ProtocolMethod = Method | SessionMethod | InitializeMethod | ListenMethod | PingMethod
+export type ProtocolMethod = Method | SessionMethod | InitializeMethod | PingMethod
 
 /** Calls the handler of an entry. */
 export const callHandler = <A, C>(

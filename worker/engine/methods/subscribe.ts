@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
-import { type ListenMethod, readEntryName, readText, type SessionMethod } from './method.ts'
+import { readEntryName, readText, type SessionMethod } from './method.ts'
 import { hasResources, readUri } from './resources.ts'
 
 const offered: SessionMethod['offered'] = (declarations, { updates }) => updates && hasResources(declarations)
@@ -30,6 +30,3 @@ export const unsubscribe: SessionMethod = {
     return {}
   },
 }
-
-/** `subscriptions()` of `edgemcp/subscriptions` answers it, if the endpoint has the plugin. */
-export const listen: ListenMethod = { requires: 'stream' }

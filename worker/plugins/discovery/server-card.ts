@@ -89,7 +89,7 @@ const shortened = (text: string): string => [...text].slice(0, 100).join('')
 
 /** Returns the capabilities. If callers need a token, those of extensions are not public. */
 function publicCapabilities(runtime: Runtime, auth: RequestAuth | undefined): ServerCapabilities {
-  const updates = runtime.provided.some(({ listen }) => listen !== undefined)
+  const updates = runtime.provided.some(({ streams }) => streams?.['subscriptions/listen'])
   const capabilities = capabilitiesOf(runtime.declarations, { updates })
   if (admitsEveryone(auth)) return capabilities
   const { extensions: _, experimental: __, ...ofProtocol } = capabilities

@@ -19,7 +19,7 @@ import { findResource, findTemplate } from '../../engine/methods/resources.ts'
 import { changeTopics } from '../../engine/topics.ts'
 import { requireStream } from '../../http/accept.ts'
 import { openRelay } from '../../http/relay.ts'
-import type { Listen } from '../../http/transport.ts'
+import type { OpenStream } from '../../http/transport.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { recipientsPrefix, shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
@@ -69,7 +69,7 @@ export function subscriptions(
     name: 'subscriptions',
     provide: (runtime) => ({
       sessionPart: new SubscriptionsPart({ Subscriptions, shardOf: of }),
-      listen: listenWith(runtime, { of, options: all }),
+      streams: { 'subscriptions/listen': listenWith(runtime, { of, options: all }) },
       changes: changesOf(runtime, () => runtime.object<FirstShard>('McpSubscriptions', shardName(0))),
     }),
     objects: { McpSubscriptions: (runtime) => classOf(runtime, all) },
@@ -80,7 +80,7 @@ export function subscriptions(
 function listenWith(
   runtime: Runtime,
   { of, options }: { readonly of: Shards['of']; readonly options: SubscriptionsOptions },
-): Listen {
+): OpenStream {
   const { declarations, identity, seals, object, report, waitUntil } = runtime
   const at = (shard: number) => object<SubscriptionsRpc>('McpSubscriptions', shardName(shard))
   const extrasFor = async (...args: Parameters<SubscriptionTopics>) => {
