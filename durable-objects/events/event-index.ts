@@ -2,63 +2,77 @@
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
+import { EventLog, logSchema, type PublicationRow } from './event-log.ts'
+import { EventStreams } from './event-streams.ts'
 import type { EventsHost } from './events-host.ts'
-import type { Member, MemberId, Publication, StoredRecipients } from './rpc.ts'
+import type { LogPage, LogQuery, Member, MemberId, Publication, Replay, StoredRecipients } from './rpc.ts'
 
 /**
  * | table          | a row is                                                        | until                           |
  * |----------------|-----------------------------------------------------------------|---------------------------------|
  * | `members`      | a subscription                                                  | it ends or expires              |
- * | `publications` | an event, and the owner after whom its fan-out continues        | every owner has it              |
+ * | `replays`      | a subscription that is sent what it missed, from a position     | it was sent everything          |
+ * | `publications` | an event: see `event-log.ts`                                    | every owner has it, and the log need not have it |
+ * | `fanOuts`      | an event on its way, and the owner after whom it continues      | it was sent to every owner      |
  * | `undelivered`  | an owner whose object could not be reached, for an event        | it was reached, a day at most   |
+ *
+ * | key      | meaning                                                          | lifetime                        |
+ * |----------|------------------------------------------------------------------|---------------------------------|
+ * | `pruned` | the last event that was deleted because there were too many      | as long as anything is stored   |
  */
 const schema = `
 CREATE TABLE members (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, issuer TEXT NOT NULL, tenant TEXT NOT NULL,
   subject TEXT NOT NULL, args TEXT NOT NULL, expires INTEGER NOT NULL);
 CREATE INDEX members_of ON members (issuer, tenant, subject);
 CREATE INDEX members_owner ON members (owner);
-CREATE TABLE publications (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, body TEXT NOT NULL, key TEXT,
-  recipients TEXT NOT NULL, after TEXT NOT NULL DEFAULT '', at INTEGER NOT NULL, isDone INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE undelivered (owner TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (owner, seq));`
+CREATE TABLE replays (id TEXT PRIMARY KEY, position INTEGER NOT NULL);
+CREATE TABLE fanOuts (seq INTEGER PRIMARY KEY, key TEXT, after TEXT NOT NULL DEFAULT '');
+CREATE TABLE undelivered (owner TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (owner, seq));${logSchema}`
 
-type PublicationRow = {
-  seq: number
+type FanOut = PublicationRow & { after: string }
+type MemberRow = {
   id: string
-  body: string
-  key: string | null
-  recipients: string
-  after: string
-  at: number
+  version: number
+  owner: string
+  issuer: string
+  tenant: string
+  subject: string
+  args: string
 }
-type MemberRow = { id: string; version: number; owner: string; args: string }
 
 /** Milliseconds for which a subscription is known after its end: its owner decides, and may have extended it. */
 const graceMs = 60_000
 /** Owners that are reached at the same time. */
 const batchOwners = 50
+/** Events that are on their way at the same time: one for everyone must not delay one for a user. */
+const concurrentEvents = 8
 /** Batches of one alarm: a Worker may make a limited number of requests for each. */
 const alarmBatches = 10
 /** Milliseconds until owners who could not be reached are tried again. */
 const retryPauseMs = 5000
 /** Milliseconds after which an event is given up for an owner whose object cannot be reached. */
 const retryMs = 24 * 60 * 60_000
+/** Events that a subscription is sent at a time which it missed. */
+const replayedEvents = 20
+
+/** Whether an event is on its way. */
+const isOpen = 'seq IN (SELECT seq FROM fanOuts) OR seq IN (SELECT seq FROM undelivered)'
 
 export class EventIndex {
-  readonly #name: string
+  readonly streams: EventStreams
+  readonly #log: EventLog
   readonly #storage: DurableObjectStorage
   readonly #tables: Tables
   readonly #schema: Schema
   readonly #alarms: Alarms
   readonly #host: EventsHost
 
-  constructor(
-    name: string,
-    storage: DurableObjectStorage,
-    parts: { schema: Schema; alarms: Alarms; host: EventsHost },
-  ) {
-    this.#name = name
+  constructor(name: string, ctx: DurableObjectState, parts: { schema: Schema; alarms: Alarms; host: EventsHost }) {
+    const { storage } = ctx
     this.#storage = storage
     this.#tables = new Tables(storage.sql, 'members', schema)
+    this.#log = new EventLog(name, storage, this.#tables, parts.host)
+    this.streams = new EventStreams(ctx, this.#log, parts.host)
     this.#schema = parts.schema
     this.#alarms = parts.alarms
     this.#host = parts.host
@@ -67,67 +81,116 @@ export class EventIndex {
   /** Called after the storage was deleted. */
   reset(): void {
     this.#tables.reset()
+    this.#log.reset()
   }
 
-  async add({ id, version, owner, who, args, expires }: Member): Promise<void> {
+  async add(
+    { id, version, owner, who, args, expires }: Member,
+    replay: Replay = {},
+  ): Promise<Pick<LogPage, 'position' | 'isTruncated'>> {
     this.#schema.store()
     this.#tables.create()
+    const { after, maxAgeMs } = replay
+    const start = this.#log.isKept && after !== undefined ? this.#log.positionAfter(after, maxAgeMs) : undefined
     const { issuer, tenant = '', subject = '' } = who
     const row = [id, version, owner, issuer, tenant, subject, args, expires]
-    this.#storage.sql.exec(
-      `INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-        SET version = excluded.version, expires = excluded.expires WHERE excluded.version > version`,
-      ...row,
-    )
+    this.#storage.transactionSync(() => {
+      this.#storage.sql.exec(
+        `INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+          SET version = excluded.version, expires = excluded.expires WHERE excluded.version > version`,
+        ...row,
+      )
+      if (start) this.#storage.sql.exec('INSERT OR REPLACE INTO replays VALUES (?, ?)', id, start.position)
+    })
     // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
-    await this.#alarms.add(this.#nextPublication() ? Date.now() + retryPauseMs : expires + graceMs)
+    const isBusy = this.#tables.query('SELECT 1 FROM fanOuts LIMIT 1').length > 0
+    await this.#alarms.add(start ? Date.now() : isBusy ? Date.now() + retryPauseMs : expires + graceMs)
+    return start ?? { position: this.#settledFor(id, owner), isTruncated: false }
+  }
+
+  /** Returns a position up to which the owner of a subscription has received everything. */
+  #settledFor(id: string, owner: string): number {
+    const [row] = this.#tables.query<{ settled: number | null }>(
+      `SELECT min(settled) AS settled FROM (SELECT min(seq) - 1 AS settled FROM fanOuts
+        UNION ALL SELECT min(seq) - 1 FROM undelivered WHERE owner = ? UNION ALL SELECT position FROM replays WHERE id = ?)`,
+      ...[owner, id],
+    )
+    return row?.settled ?? this.#log.head
   }
 
   remove(members: readonly MemberId[]): void {
     for (const { id, version } of members)
       this.#tables.query('DELETE FROM members WHERE id = ? AND version <= ?', id, version)
+    this.#tables.query('DELETE FROM replays WHERE id NOT IN (SELECT id FROM members)')
   }
 
-  async publish({ id, body, key }: Publication, recipients: StoredRecipients): Promise<void> {
-    // Without a subscription, nothing is stored.
-    if (this.#tables.query('SELECT 1 FROM members LIMIT 1').length === 0) return
-    this.#storage.sql.exec(
-      'INSERT INTO publications (id, body, key, recipients, at) VALUES (?, ?, ?, ?, ?)',
-      id,
-      body,
-      key ?? null,
-      JSON.stringify(recipients),
-      Date.now(),
-    )
-    await this.#alarms.add(Date.now())
+  /** Whether an event that is published now must be stored: a client can read it, or has subscribed. */
+  get storesEvents(): boolean {
+    return this.#log.isKept || this.#hasMembers
+  }
+
+  get #hasMembers(): boolean {
+    return this.#tables.query('SELECT 1 FROM members LIMIT 1').length > 0
+  }
+
+  async publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
+    this.#tables.create()
+    const hasMembers = this.#hasMembers
+    this.#storage.transactionSync(() => {
+      const seq = this.#log.append(publication, recipients)
+      if (hasMembers)
+        this.#storage.sql.exec('INSERT INTO fanOuts (seq, key) VALUES (?, ?)', seq, publication.key ?? null)
+    })
+    if (this.#log.isTooLong) this.#log.prune(isOpen)
+    await this.#alarms.add(hasMembers ? Date.now() : Date.now() + this.#host.limits.logMs)
+    this.streams.wake()
+  }
+
+  read(query: LogQuery): Promise<LogPage> {
+    return this.#log.read(query)
   }
 
   /** Sends what was published to the objects of owners. @returns milliseconds since 1970 of the next time; `undefined`: none */
   async onAlarm(): Promise<number | undefined> {
     this.#tables.query('DELETE FROM members WHERE expires <= ?', Date.now() - graceMs)
     await this.#retry()
-    for (let batches = 0; batches < alarmBatches; batches += 1) {
-      const next = this.#nextPublication()
-      if (!next) break
-      await this.#fanOut(next)
+    for (let batches = 0; batches < alarmBatches; ) {
+      const next = this.#nextFanOuts()
+      const behind = this.#tables.query<MemberRow & { position: number }>(
+        'SELECT members.*, position FROM replays JOIN members USING (id) ORDER BY random() LIMIT ?',
+        batchOwners,
+      )
+      if (next.length + behind.length === 0) break
+      batches += Math.max(next.length, 1)
+      await Promise.all([...next.map((one) => this.#fanOut(one)), ...behind.map((one) => this.#replay(one))])
     }
-    this.#tables.query('DELETE FROM publications WHERE isDone = 1 AND seq NOT IN (SELECT seq FROM undelivered)')
-    if (this.#nextPublication()) return Date.now()
-    const [waiting] = this.#tables.query('SELECT 1 FROM undelivered LIMIT 1')
-    if (waiting) return Date.now() + retryPauseMs
-    const [row] = this.#tables.query<{ expires: number | null }>('SELECT min(expires) AS expires FROM members')
-    return typeof row?.expires === 'number' ? row.expires + graceMs : undefined
+    this.#log.prune(isOpen)
+    return this.#nextAlarm()
   }
 
-  #nextPublication(): PublicationRow | undefined {
-    const [next] = this.#tables.query<PublicationRow>(
-      'SELECT * FROM publications WHERE isDone = 0 ORDER BY seq LIMIT 1',
+  #nextAlarm(): number | undefined {
+    const now = Date.now()
+    const has = (rows: string) => this.#tables.query(`SELECT 1 FROM ${rows} LIMIT 1`).length > 0
+    if (has('fanOuts')) return now
+    if (has('undelivered') || has('replays')) return now + retryPauseMs
+    const [row] = this.#tables.query<{ expires: number | null }>('SELECT min(expires) AS expires FROM members')
+    const expiry = typeof row?.expires === 'number' ? row.expires + graceMs : Number.POSITIVE_INFINITY
+    // One alarm deletes many events.
+    const next = Math.min(expiry, this.#log.isEmpty ? Number.POSITIVE_INFINITY : now + this.#host.limits.logMs)
+    return next === Number.POSITIVE_INFINITY ? undefined : next
+  }
+
+  /** Returns events that are on their way. Those with the same key wait for each other. */
+  #nextFanOuts(): FanOut[] {
+    return this.#tables.query<FanOut>(
+      `SELECT publications.*, after FROM fanOuts AS one JOIN publications USING (seq) WHERE one.key IS NULL OR NOT EXISTS
+        (SELECT 1 FROM fanOuts AS other WHERE other.key = one.key AND other.seq < one.seq) ORDER BY seq LIMIT ?`,
+      concurrentEvents,
     )
-    return next
   }
 
   /** Sends an event to the next owners, in the order of their names. */
-  async #fanOut(publication: PublicationRow): Promise<void> {
+  async #fanOut(publication: FanOut): Promise<void> {
     const { seq, after } = publication
     const { where, values } = condition(JSON.parse(publication.recipients))
     const owners = this.#tables.query<{ owner: string }>(
@@ -143,15 +206,12 @@ export class EventIndex {
       owners.map(async ({ owner }) => (!late.has(owner) && (await this.#deliver(owner, publication)) ? [] : [owner])),
     )
     this.#storage.transactionSync(() => {
+      // An alarm that was repeated may have done all of it.
       for (const owner of failed.flat())
-        this.#storage.sql.exec(
-          // An alarm that was repeated may have done all of it.
-          'INSERT OR IGNORE INTO undelivered SELECT ?, seq FROM publications WHERE seq = ?',
-          ...[owner, seq],
-        )
+        this.#storage.sql.exec('INSERT OR IGNORE INTO undelivered SELECT ?, seq FROM fanOuts WHERE seq = ?', owner, seq)
       const last = owners.length < batchOwners ? undefined : owners.at(-1)
-      if (last) this.#storage.sql.exec('UPDATE publications SET after = ? WHERE seq = ?', last.owner, seq)
-      else this.#storage.sql.exec('UPDATE publications SET isDone = 1 WHERE seq = ?', seq)
+      if (last) this.#storage.sql.exec('UPDATE fanOuts SET after = ? WHERE seq = ?', last.owner, seq)
+      else this.#storage.sql.exec('DELETE FROM fanOuts WHERE seq = ?', seq)
     })
   }
 
@@ -169,26 +229,31 @@ export class EventIndex {
       owner,
     )
     for (const row of rows) {
-      const isOver = Date.now() - row.at > retryMs
+      const isOver = Date.now() - row.seq / 1000 > retryMs
       if (!isOver && !(await this.#deliver(owner, row))) return
       this.#tables.query('DELETE FROM undelivered WHERE owner = ? AND seq = ?', owner, row.seq)
     }
   }
 
-  /** Sends an event to the subscriptions of an owner that it is for. Returns false when the object of the owner could not be reached. */
-  async #deliver(owner: string, { id, body, key, recipients }: PublicationRow): Promise<boolean> {
+  /**
+   * Sends an event to the subscriptions of an owner that it is for. One that is sent what it missed gets it in its turn. Returns false when
+   * the object of the owner could not be reached.
+   */
+  async #deliver(owner: string, { seq, id, body, key, recipients }: PublicationRow): Promise<boolean> {
     const { where, values } = condition(JSON.parse(recipients))
     const members = this.#tables.query<MemberRow>(
-      `SELECT id, version, owner, args FROM members WHERE owner = ? AND ${where}`,
+      `SELECT * FROM members WHERE owner = ? AND id NOT IN (SELECT id FROM replays) AND ${where}`,
       owner,
       ...values,
     )
-    const { data } = JSON.parse(body)
-    const matching = await Promise.all(members.map(async (one) => ((await this.#matches(one.args, data)) ? [one] : [])))
+    const matching = await Promise.all(
+      members.map(async (one) => ((await this.#log.isFor({ body, recipients }, readerOf(one))) ? [one] : [])),
+    )
     const chosen = matching.flat().map((one) => ({ id: one.id, version: one.version }))
     if (chosen.length === 0) return true
     try {
-      this.remove(await this.#host.owner(owner).deliver({ id, body, ...(key !== null && { key }) }, chosen))
+      const event = { position: seq, id, body, ...(key !== null && { key }) }
+      this.remove(await this.#host.owner(owner).deliver(event, chosen))
       return true
     } catch (problem) {
       this.#host.report(problem)
@@ -196,16 +261,24 @@ export class EventIndex {
     }
   }
 
-  /** A subscription does not receive an event for which the function of the developer throws. */
-  async #matches(args: string, data: unknown): Promise<boolean> {
+  /** Sends a subscription the next events that it missed before it began. */
+  async #replay(member: MemberRow & { position: number }): Promise<void> {
+    const { id, version, owner, position: after } = member
     try {
-      return await this.#host.matches(this.#name, args, data)
+      const { events, position, hasMore } = await this.#log.read({ ...readerOf(member), after, limit: replayedEvents })
+      const isKnown = events.length === 0 || (await this.#host.owner(owner).replay({ id, version }, events))
+      if (!isKnown) return this.remove([{ id, version }])
+      // What was published meanwhile is sent in the same way.
+      if (hasMore || this.#log.hasAfter(position))
+        this.#tables.query('UPDATE replays SET position = ? WHERE id = ?', position, id)
+      else this.#tables.query('DELETE FROM replays WHERE id = ?', id)
     } catch (problem) {
       this.#host.report(problem)
-      return false
     }
   }
 }
+
+const readerOf = ({ issuer, tenant, subject, args }: MemberRow) => ({ who: { issuer, tenant, subject }, args })
 
 function condition(recipients: StoredRecipients): { readonly where: string; readonly values: readonly string[] } {
   if ('everyone' in recipients) return { where: '1 = 1', values: [] }

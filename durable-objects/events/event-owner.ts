@@ -9,7 +9,7 @@ import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 import type { EventsHost } from './events-host.ts'
 import { postWebhook, type WebhookResponse } from './post-webhook.ts'
-import type { DeliveryStatus, MemberId, NewSubscription, Publication, SubscribeOutcome } from './rpc.ts'
+import type { DeliveryStatus, LoggedEvent, LogPage, MemberId, NewSubscription, SubscribeOutcome } from './rpc.ts'
 
 /**
  * Times are milliseconds since 1970.
@@ -28,7 +28,7 @@ CREATE TABLE subscriptions (id TEXT PRIMARY KEY, version INTEGER NOT NULL, name 
   suspended INTEGER NOT NULL DEFAULT 0, unauthorized INTEGER NOT NULL DEFAULT 0, lastDeliveryAt INTEGER, lastError TEXT, failedSince INTEGER);
 CREATE TABLE verified (url TEXT NOT NULL, client TEXT NOT NULL, PRIMARY KEY (url, client));
 CREATE TABLE failures (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
-CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL);
+CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL, position INTEGER NOT NULL);
 CREATE INDEX events_at ON events (at);
 CREATE TABLE deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, subscription TEXT NOT NULL, key TEXT,
   attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL);
@@ -133,8 +133,10 @@ export class EventOwner {
     const known = before && (await this.#host.open(before.secret))
     // Others may have been activated meanwhile.
     if (!this.#hasRoomFor(id)) return this.#exhausted()
-    await this.#activate(subscription, sealed, known === secret ? null : (before?.secret ?? null))
-    return { kind: 'active', status: before && { ...statusOf(before), active: true } }
+    const previous = known === secret ? null : (before?.secret ?? null)
+    const { position, isTruncated } = await this.#activate(subscription, sealed, previous)
+    const settled = Math.min(position, this.#firstPending(id) - 1)
+    return { kind: 'active', status: before && { ...statusOf(before), active: true }, position: settled, isTruncated }
   }
 
   #hasRoomFor(id: string): boolean {
@@ -146,12 +148,26 @@ export class EventOwner {
     return { kind: 'exhausted', limit: 'subscriptions', max: this.#host.limits.subscriptions }
   }
 
+  /** Returns the position of the first event that is still on its way to a subscription; `Infinity` without one. */
+  #firstPending(id: string): number {
+    const [row] = this.#tables.query<{ first: number | null }>(
+      'SELECT min(position) AS first FROM events WHERE id IN (SELECT event FROM deliveries WHERE subscription = ?)',
+      id,
+    )
+    return row?.first ?? Number.POSITIVE_INFINITY
+  }
+
   /** @param previous the secret that it had before, sealed */
-  async #activate(subscription: NewSubscription, sealed: string, previous: string | null): Promise<void> {
+  async #activate(
+    subscription: NewSubscription,
+    sealed: string,
+    previous: string | null,
+  ): Promise<Pick<LogPage, 'position' | 'isTruncated'>> {
     const { id, name, args, url, principal, tenant = null, client = '', refreshBefore, owner } = subscription
     this.#schema.store()
     this.#tables.create()
     const now = Date.now()
+    const isLive = this.#find(id) !== undefined
     const version = this.#storage.transactionSync(() => {
       this.#storage.sql.exec('INSERT OR IGNORE INTO verified VALUES (?, ?)', url, client)
       // What waited for the refresh.
@@ -174,7 +190,8 @@ export class EventOwner {
     this.#poked.resolve()
     await this.#alarms.add(Math.min(refreshBefore, this.#nextDue() ?? refreshBefore))
     const member = { id, version, owner: this.#name, who: owner, args, expires: refreshBefore }
-    await this.#host.index(name).add(member)
+    // What a subscription missed that lives is on its way to it.
+    return this.#host.index(name).add(member, isLive ? {} : subscription.replay)
   }
 
   async unsubscribe(id: string): Promise<boolean> {
@@ -185,14 +202,14 @@ export class EventOwner {
     return true
   }
 
-  async deliver({ id, body, key }: Publication, members: readonly MemberId[]): Promise<readonly MemberId[]> {
+  async deliver({ id, body, key, position }: LoggedEvent, members: readonly MemberId[]): Promise<readonly MemberId[]> {
     const known = members.flatMap((member) => this.#find(member.id) ?? [])
     const ended = members.filter((member) => !known.some((subscription) => subscription.id === member.id))
     const isKnown = this.#tables.query('SELECT 1 FROM events WHERE id = ?', id).length > 0
     if (known.length === 0 || isKnown) return ended
     const now = Date.now()
     this.#storage.transactionSync(() => {
-      this.#storage.sql.exec('INSERT INTO events VALUES (?, ?, ?)', id, body, now)
+      this.#storage.sql.exec('INSERT INTO events VALUES (?, ?, ?, ?)', id, body, now, position)
       for (const { id: subscription, suspended, refreshBefore } of known) {
         const due = suspended ? refreshBefore : now
         this.#storage.sql.exec(
@@ -205,6 +222,28 @@ export class EventOwner {
     this.#poked.resolve()
     await this.#alarms.add(now)
     return ended
+  }
+
+  async replay({ id: subscription }: MemberId, events: readonly LoggedEvent[]): Promise<boolean> {
+    if (!this.#find(subscription)) return false
+    const now = Date.now()
+    this.#storage.transactionSync(() => {
+      for (const { id, body, key = null, position } of events) {
+        this.#storage.sql.exec(
+          'INSERT INTO events VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body',
+          ...[id, body, now, position],
+        )
+        this.#storage.sql.exec(
+          `INSERT INTO deliveries (event, subscription, key, due) SELECT ?1, ?2, ?3, ?4
+            WHERE NOT EXISTS (SELECT 1 FROM deliveries WHERE event = ?1 AND subscription = ?2)`,
+          ...[id, subscription, key, now],
+        )
+      }
+      this.#dropOldest()
+    })
+    this.#poked.resolve()
+    await this.#alarms.add(now)
+    return true
   }
 
   /** Sends what is due. @returns milliseconds since 1970 of the next time; `undefined`: none, and nothing is stored any more */

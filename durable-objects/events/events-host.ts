@@ -37,4 +37,11 @@ export type EventLimits = {
   readonly failedVerifications: number
   /** Verifications of all users at one host in a minute. */
   readonly verificationsOfHost: number
+  /** Milliseconds for which clients can read an event; 0: they cannot. */
+  readonly logMs: number
+  /** Events that clients can read. */
+  readonly logEvents: number
+  /** Streams of an event, and those of one caller. */
+  readonly streams: number
+  readonly streamsEach: number
 }

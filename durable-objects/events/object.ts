@@ -22,10 +22,14 @@ import type {
   EventIndexRpc,
   EventOwnerRpc,
   EventReceiverRpc,
+  LoggedEvent,
+  LogPage,
+  LogQuery,
   Member,
   MemberId,
   NewSubscription,
   Publication,
+  Replay,
   StoredRecipients,
   SubscribeOutcome,
 } from './rpc.ts'
@@ -51,7 +55,7 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     this.#host = host
     const parts = { schema: this.#schema, alarms: this.#alarms, host }
     this.#owner = new EventOwner(this.#name, ctx.storage, parts)
-    this.#index = new EventIndex(this.#name.replace(/^event /, ''), ctx.storage, parts)
+    this.#index = new EventIndex(this.#name.replace(/^event /, ''), ctx, parts)
   }
 
   subscribe(subscription: NewSubscription): Promise<SubscribeOutcome> {
@@ -64,14 +68,19 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     return this.#owner.unsubscribe(id)
   }
 
-  deliver(publication: Publication, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]> {
+  deliver(publication: LoggedEvent, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]> {
     this.#schema.check()
     return this.#owner.deliver(publication, subscriptions)
   }
 
-  add(member: Member): Promise<void> {
+  async replay(subscription: MemberId, events: readonly LoggedEvent[]): Promise<boolean> {
+    this.#schema.check()
+    return this.#owner.replay(subscription, events)
+  }
+
+  add(member: Member, replay?: Replay): ReturnType<EventIndexRpc['add']> {
     this.#begin()
-    return this.#index.add(member)
+    return this.#index.add(member, replay)
   }
 
   async remove(members: readonly MemberId[]): Promise<void> {
@@ -79,9 +88,21 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     this.#index.remove(members)
   }
 
-  publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
+  async publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
     this.#schema.check()
-    return this.#index.publish(publication, recipients)
+    if (!this.#index.storesEvents) return
+    this.#begin()
+    await this.#index.publish(publication, recipients)
+  }
+
+  async read(query: LogQuery): Promise<LogPage> {
+    this.#schema.check()
+    return this.#index.read(query)
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    this.#schema.check()
+    return this.#index.streams.open(request)
   }
 
   async admit(): Promise<boolean> {

@@ -35,10 +35,18 @@ export type NewSubscription = {
   readonly tenant: string | undefined
   /** Milliseconds since 1970. */
   readonly refreshBefore: number
+  /** Where the subscription begins, unless it lives. */
+  readonly replay: Replay
 }
 
+/** `position`: everything before it was delivered. See `LogPage`. */
 export type SubscribeOutcome =
-  | { readonly kind: 'active'; readonly status: DeliveryStatus | undefined }
+  | {
+      readonly kind: 'active'
+      readonly status: DeliveryStatus | undefined
+      readonly position: number
+      readonly isTruncated: boolean
+    }
   | { readonly kind: 'unverified'; readonly reason: string }
   | { readonly kind: 'exhausted'; readonly limit: string; readonly max: number }
 
@@ -57,7 +65,9 @@ export interface EventOwnerRpc {
   /** Returns false for an unknown subscription. */
   unsubscribe(id: string): Promise<boolean>
   /** Stores deliveries of an event, unless it has them. Returns the subscriptions that have ended. */
-  deliver(publication: Publication, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]>
+  deliver(publication: LoggedEvent, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]>
+  /** Stores deliveries of events that a subscription missed before it began. Returns false if it has ended. */
+  replay(subscription: MemberId, events: readonly LoggedEvent[]): Promise<boolean>
 }
 
 /** The RPC interface of the object of a host: it counts the verifications of all users, in memory. */
@@ -79,11 +89,48 @@ export type Member = MemberId & {
   readonly expires: number
 }
 
-/** The RPC interface of the object of an event: its subscriptions, and the publications that are on their way to them. */
+/** A client that reads the log of an event. `who`: absent for an anonymous caller. `args`: the arguments of its subscription, as JSON. */
+export type Reader = { readonly who?: Owner | undefined; readonly args: string }
+
+/** `after`: the position that a client has; absent: it begins now. `maxAgeMs`: milliseconds. */
+export type Replay = { readonly after?: number | undefined; readonly maxAgeMs?: number | undefined }
+
+export type LogQuery = Reader & Replay & { readonly limit: number }
+
+/** An event, and its position in the log: see `event-log.ts`. */
+export type LoggedEvent = Publication & { readonly position: number }
+
+/** `isTruncated`: events before it are gone, or were not wanted. `hasMore`: there may be events after `position`. */
+export type LogPage = {
+  readonly events: readonly LoggedEvent[]
+  readonly position: number
+  readonly isTruncated: boolean
+  readonly hasMore: boolean
+}
+
+/** Opens a stream: JSON, percent-encoded, in a header. `listener`: the caller, whose streams are counted; empty: unknown. `isResumed`: the client knows its position. */
+export type StreamRequest = Omit<Replay, 'after'> & {
+  readonly reader: Reader
+  readonly after: number | null
+  readonly listener: string
+  readonly isResumed: boolean
+}
+
+/** What a stream sends to the Worker that holds it, with the position after it. */
+export type StreamMessage =
+  | { readonly kind: 'active' | 'gap' | 'position' }
+  | { readonly kind: 'event'; readonly body: string }
+
+/** The RPC interface of the object of an event: its subscriptions, its log, and the publications that are on their way. */
 export interface EventIndexRpc {
-  add(member: Member): Promise<void>
+  /** @param replay sends what comes after a position first. Default: the subscription begins with the next event, or goes on */
+  add(member: Member, replay?: Replay): Promise<Pick<LogPage, 'position' | 'isTruncated'>>
   /** Removes these versions, and earlier ones. */
   remove(members: readonly MemberId[]): Promise<void>
   /** Stores an event, which then reaches each of its subscriptions. */
   publish(publication: Publication, recipients: StoredRecipients): Promise<void>
+  /** Returns the next events for a client. */
+  read(query: LogQuery): Promise<LogPage>
+  /** Opens the stream of a `StreamRequest`: a WebSocket. */
+  fetch(request: Request): Promise<Response>
 }

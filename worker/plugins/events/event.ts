@@ -39,6 +39,11 @@ export type EventDefinition<A extends AnySchema, P extends AnySchema> = {
    * receive the payload. Default: every subscription does.
    */
   matches?: (args: InferInput<A>, payload: Infer<P>) => Awaitable<boolean>
+  /**
+   * Returns the URI of the resource that the event changes; `undefined`: none. Clients that have subscribed to the resource learn of the
+   * change, in every protocol version, if the endpoint has `subscriptions()`. Default: the event changes no resource.
+   */
+  resource?: (payload: Infer<P>) => string | undefined
 }
 
 /** Selects who receives an event: one user, such as `ctx.principal`, the users of a tenant, or everyone. */
@@ -85,7 +90,8 @@ export type DeclaredEvent = {
   connect(key: string, publish: Publish): void
 }
 
-type Publish = (publication: Publication, recipients: StoredRecipients) => Promise<void>
+/** @param uri of the resource that the event changes */
+type Publish = (publication: Publication, recipients: StoredRecipients, uri: string | undefined) => Promise<void>
 
 const declared = new WeakMap<object, DeclaredEvent>()
 
@@ -107,6 +113,7 @@ const kinds: KindsOf<EventDefinition<any, any>> = {
   scopes: kind.scopes,
   visibleTo: kind.fn,
   matches: kind.fn,
+  resource: kind.fn,
 }
 
 /**
@@ -135,7 +142,7 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
   ])
   const owner = `event "${name}"`
   checkOptions(owner, definition, kinds)
-  const { description, inputSchema, payloadSchema, scopes = [], visibleTo, matches = () => true } = definition
+  const { description, inputSchema, payloadSchema, scopes = [], visibleTo, matches = () => true, resource } = definition
   const endpoints = new Map<string, Publish>()
   const payload = schemaOf(payloadSchema, `payloadSchema of ${owner}`)
   const value: Event<InferInput<P>> = {
@@ -157,7 +164,9 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
       if (endpoints.size === 0)
         throw new Error(`No endpoint serves ${owner}: pass it to events() in the plugins of serve()`)
       const publication = { id, body, ...(options.key !== undefined && { key: options.key }) }
-      await Promise.all([...endpoints.values()].map((publish) => publish(publication, to)))
+      // The schema has validated the payload.
+      const uri = resource?.(checked.value as Infer<P>)
+      await Promise.all([...endpoints.values()].map((publish) => publish(publication, to, uri)))
       return id
     },
   }

@@ -1,26 +1,31 @@
 /** `events()`: lists events, and delivers them by webhook. */
 import type { EventLimits, EventsHost } from '../../../durable-objects/events/events-host.ts'
 import { Events } from '../../../durable-objects/events/object.ts'
-import type { EventIndexRpc, EventOwnerRpc, EventReceiverRpc } from '../../../durable-objects/events/rpc.ts'
+import type {
+  EventIndexRpc,
+  EventOwnerRpc,
+  EventReceiverRpc,
+  StoredRecipients,
+} from '../../../durable-objects/events/rpc.ts'
 import { readSecret } from '../../../durable-objects/events/signature.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import { issuesText } from '../../declarations/schema.ts'
 import { storedFor } from '../../declarations/stored-principal.ts'
 import { discover } from '../../engine/methods/discover.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../engine/methods/method.ts'
 import { reauthorize, sealPrincipal } from '../../engine/sealed-principal.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
-import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { clientKey, holdsScopes, ownerKey, type Principal } from '../../protocol/principal.ts'
+import { clientKey, ownerKey, type Principal } from '../../protocol/principal.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { problemOfUrl } from './callback-url.ts'
 import { type DeclaredEvent, declaredEvent, type Event } from './event.ts'
+import { poll, stream } from './read-log.ts'
+import { type DeclaredEvents, EventError, isPermitted, readArguments, readEvent, readReplay } from './read-request.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpEvents`. */
 export interface EventsClass {
@@ -39,6 +44,11 @@ export type EventsOptions = {
   maxWaiting?: number
   /** Duration after which an attempt counts as failed, at most 30 seconds. Default: `10s`. */
   timeout?: Duration
+  /**
+   * What clients can read of each event after it was published, by poll, by stream, and when a subscription begins again: events of the last
+   * `maxAge`, and the last `maxEvents`. `false`: nothing, so that events are delivered by webhook only. Default: an hour, and 1,000 events.
+   */
+  log?: { maxAge?: Duration; maxEvents?: number } | false
 }
 
 const kinds: KindsOf<EventsOptions> = {
@@ -47,12 +57,17 @@ const kinds: KindsOf<EventsOptions> = {
   maxSubscriptions: kind.count,
   maxWaiting: kind.count,
   timeout: kind.positiveDuration,
+  log: [(value) => value === false || isObject(value), "{ maxAge: '1h', maxEvents: 1000 } or false"],
 }
 
+const logKinds: KindsOf<Exclude<EventsOptions['log'], false | undefined>> = {
+  maxAge: kind.positiveDuration,
+  maxEvents: kind.count,
+}
+
+const streamMethod = 'events/stream'
 const capability = { events: {} }
 const extensionName = 'io.modelcontextprotocol/events'
-/** Characters of the arguments of a subscription: the object of an event has those of all subscriptions. */
-const maxArgumentCharacters = 4096
 /** The longest subscription without `reauthorize`, in milliseconds: nothing is known of its caller until it is refreshed. */
 const unverifiedMs = 60 * 60_000
 const maxTimeoutMs = 30_000
@@ -62,6 +77,10 @@ const minTtlMs = 60_000
 const failedVerifications = 20
 /** Verifications of all users at one host in a minute: a server must not be made to attack it. */
 const verificationsOfHost = 300
+/** Streams of an event, and those of one caller. */
+const [streams, streamsEach] = [10_000, 100]
+/** The shortest log, in milliseconds: positions in it are as exact as clocks. */
+const minLogMs = 60_000
 
 /**
  * Creates a plugin with which clients list events and subscribe to them by webhook, in every protocol version. A subscriber is an
@@ -90,16 +109,25 @@ export function events(
     if (all.has(one.name)) throw new Error(`Two events have the name "${one.name}": rename one`)
     all.set(one.name, one)
   }
-  const { ttl = '1d', maxTtl = '7d', maxSubscriptions = 100, maxWaiting = 10_000, timeout = '10s' } = options
+  const { ttl = '1d', maxTtl = '7d', maxSubscriptions = 100, maxWaiting = 10_000, timeout = '10s', log = {} } = options
   const timeoutMs = milliseconds(timeout, 'timeout of events()')
   if (timeoutMs > maxTimeoutMs) throw new Error('"timeout" of events() must be at most 30 s')
+  if (log !== false) checkOptions('log of events()', log, logKinds)
+  const { maxAge = '1h', maxEvents: logEvents = 1000 } = log || { maxAge: 0 }
+  const logMs = milliseconds(maxAge, 'log.maxAge of events()')
+  if (log && logMs < minLogMs) throw new Error('"log.maxAge" of events() must be at least 1 minute')
   const limits: EventLimits = {
     subscriptions: maxSubscriptions,
     waiting: maxWaiting,
     timeoutMs,
     failedVerifications,
     verificationsOfHost,
+    logMs,
+    logEvents,
+    streams,
+    streamsEach,
   }
+  const isKept = logMs > 0
   const terms: Terms = {
     ttlMs: milliseconds(ttl, 'ttl of events()'),
     maxTtlMs: milliseconds(maxTtl, 'maxTtl of events()'),
@@ -111,15 +139,26 @@ export function events(
     capabilities: () => capability,
     methods: (runtime) => ({
       'server/discover': (inner = discover) => withCapability(inner),
-      'events/list': () => method(({ call }) => listEvents(all, call.principal, call.params, runtime)),
-      'events/subscribe': () => method((context) => subscribe(context, { all, terms, runtime }), scopesOf(all)),
+      'events/list': () => method((context) => listEvents(context, { all, isKept, runtime })),
+      'events/subscribe': () => method((context) => subscribe(context, { all, isKept, terms, runtime }), scopesOf(all)),
       'events/unsubscribe': () => method((context) => unsubscribe(context, runtime)),
+      'events/poll': () => method((context) => poll(context, { all, isKept, runtime }), scopesOf(all)),
+      // Clients of stateless versions get the stream instead.
+      [streamMethod]: () =>
+        method(
+          () => Promise.reject(new McpError('method_not_found', `Method not found: ${streamMethod}`)),
+          scopesOf(all),
+        ),
     }),
+    provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, isKept, runtime }) } }),
     objects: {
       McpEvents: (runtime) => {
         const host = hostOf(all, limits, runtime)
         for (const [name, declared] of all) {
-          declared.connect(runtime.identity, (...published) => host.index(name).publish(...published))
+          declared.connect(runtime.identity, async (publication, recipients, uri) => {
+            await host.index(name).publish(publication, recipients)
+            if (uri !== undefined) await notifyOf(runtime.server, uri, recipients).catch(runtime.report)
+          })
         }
         return class McpEvents extends Events {
           constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
@@ -131,31 +170,16 @@ export function events(
   }
 }
 
-/** Codes of the errors of events. */
-const codes = {
-  not_found: -32011,
-  forbidden: -32012,
-  exhausted: -32013,
-  unsupported: -32014,
-  callback: -32015,
-} as const
-
-/**
- * An error of a method of events, with a code of its own.
- *
- * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
- */
-class EventError extends McpError {
-  override readonly ownCode: number
-
-  constructor(what: keyof typeof codes, message: string, data?: unknown) {
-    super('invalid_params', message, data)
-    this.ownCode = codes[what]
-  }
+/** Notifies clients that have subscribed to a resource that it has changed. */
+async function notifyOf({ notify }: Runtime['server'], uri: string, recipients: StoredRecipients): Promise<void> {
+  if ('everyone' in recipients) return notify.resourceUpdated(uri)
+  const { issuer, tenant } = recipients
+  if (!('subject' in recipients)) return notify.resourceUpdated(uri, recipients)
+  return notify.resourceUpdated(uri, { user: { issuer, subject: recipients.subject, tenant } })
 }
 
 type Terms = { readonly ttlMs: number; readonly maxTtlMs: number }
-type All = ReadonlyMap<string, DeclaredEvent>
+type All = DeclaredEvents
 
 const method = (answer: Method['answer'], scopes: NonNullable<Method['scopes']> = async () => []): Method => ({
   offered: () => true,
@@ -182,19 +206,16 @@ function withCapability(inner: Method): Method {
   }
 }
 
-const isPermitted = async ({ scopes, visibleTo }: DeclaredEvent, principal: Principal | undefined) =>
-  holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })) === true)
-
 async function listEvents(
-  all: All,
-  principal: Principal | undefined,
-  { cursor }: Params,
-  { report }: Pick<Runtime, 'report'>,
+  { call: { principal, revision, params } }: MethodContext,
+  { all, isKept, runtime: { report } }: { readonly all: All; readonly isKept: boolean; readonly runtime: Runtime },
 ): Promise<Result> {
+  const { cursor } = params
   if (cursor !== undefined && cursor !== null)
     throw new McpError('invalid_params', 'The list has one page: send no cursor')
-  // An anonymous caller cannot subscribe.
-  if (!principal) return { events: [] }
+  // An anonymous caller cannot subscribe by webhook.
+  const delivery = [principal ? 'webhook' : [], isKept ? 'poll' : [], isKept && revision.stateless ? 'push' : []].flat()
+  if (delivery.length === 0) return { events: [] }
   const seen = await Promise.all(
     [...all.values()].map(async (one) => ((await isPermitted(one, principal).catch(report)) ? one : [])),
   )
@@ -202,7 +223,7 @@ async function listEvents(
     events: seen.flat().map(({ name, description, input, payload }) => ({
       name,
       description,
-      delivery: ['webhook'],
+      delivery,
       inputSchema: input?.jsonSchema ?? noArguments,
       payloadSchema: payload.jsonSchema,
     })),
@@ -224,29 +245,21 @@ async function identityOf({ call }: MethodContext, { identity }: Pick<Runtime, '
   return { id, principal, name, args, url, delivery, owner: `owner ${ownerKey(principal, identity)}` }
 }
 
-/** Returns the arguments as JSON in one spelling. @throws McpError for what all subscriptions together could not be read with */
-function readArguments(params: Params): string {
-  const args = canonicalJson(readObject(params, 'arguments'))
-  if (args.length > maxArgumentCharacters)
-    throw new McpError('invalid_params', `params.arguments has more than ${maxArgumentCharacters} characters of JSON`)
-  if (/(?:^|[:,[])-?Infinity/.test(args.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')))
-    throw new McpError('invalid_params', 'params.arguments has a number beyond the largest one')
-  return args
-}
-
 async function subscribe(
   context: MethodContext,
-  { all, terms, runtime }: { readonly all: All; readonly terms: Terms; readonly runtime: Runtime },
+  {
+    all,
+    isKept,
+    terms,
+    runtime,
+  }: { readonly all: All; readonly isKept: boolean; readonly terms: Terms; readonly runtime: Runtime },
 ): Promise<Result> {
   const { mode } = readObject(context.call.params, 'delivery')
   if (context.call.principal && mode !== 'webhook')
     throw new EventError('unsupported', 'delivery.mode must be "webhook"', { feature: 'deliveryMode', value: mode })
   const { id, principal, name, args, url, delivery, owner } = await identityOf(context, runtime)
-  const declared = all.get(name)
-  if (!declared || !(await isPermitted(declared, principal)))
-    throw new EventError('not_found', `Unknown event: ${name}`, { kind: 'event' })
+  await readEvent(all, context.call.params, principal)
   const { secret } = delivery
-  await checkArguments(declared, JSON.parse(args))
   if (!readSecret(secret))
     throw new McpError('invalid_params', 'delivery.secret must be "whsec_" and 24 to 64 bytes in base64')
   const problem = problemOfUrl(url, globalThis.process?.env?.NODE_ENV === 'development')
@@ -270,6 +283,7 @@ async function subscribe(
     client: principal.client,
     tenant: runtime.tenant,
     refreshBefore,
+    replay: readReplay(context.call.params),
   })
   if (outcome.kind === 'unverified')
     throw new EventError('callback', 'The callback URL did not answer the verification', { reason: outcome.reason })
@@ -277,12 +291,12 @@ async function subscribe(
     const { limit, max } = outcome
     throw new EventError('exhausted', `The limit of ${max} is reached: ${limit}`, { limit, max })
   }
-  const { status } = outcome
+  const { status, position, isTruncated } = outcome
   return {
     id,
     refreshBefore: new Date(refreshBefore).toISOString(),
-    cursor: null,
-    truncated: false,
+    cursor: isKept ? String(position) : null,
+    truncated: isTruncated,
     ...(status && { deliveryStatus: status }),
   }
 }
@@ -291,18 +305,6 @@ async function unsubscribe(context: MethodContext, runtime: Runtime): Promise<Re
   const { id, owner } = await identityOf(context, runtime)
   if (await runtime.object<EventOwnerRpc>('McpEvents', owner).unsubscribe(id)) return {}
   throw new EventError('not_found', 'Unknown subscription', { kind: 'subscription' })
-}
-
-/** Arguments are part of the identity of a subscription, so they are validated and not transformed. */
-async function checkArguments({ name, input }: DeclaredEvent, args: Params): Promise<void> {
-  if (!input) {
-    const [first] = Object.keys(args)
-    if (first === undefined) return
-    throw new McpError('invalid_params', `The event "${name}" takes no arguments: remove "${first}"`)
-  }
-  const checked = await input.check(args)
-  if ('issues' in checked)
-    throw new McpError('invalid_params', `Invalid arguments for event "${name}": ${issuesText(checked.issues)}`)
 }
 
 /** Returns milliseconds: what the client suggests, within the limits. `null`, for no expiry, gets the longest lifetime. */

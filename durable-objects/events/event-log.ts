@@ -1,0 +1,160 @@
+/**
+ * The log of an event: what was published, for the subscriptions that it is on its way to and for clients that read it.
+ *
+ * The number of a publication is its position in the log: microseconds since 1970, and larger than that of the publication before it. A
+ * position therefore means the same after the log was empty and its object deleted everything.
+ */
+import type { Tables } from '../shared/tables.ts'
+import type { EventsHost } from './events-host.ts'
+import type { LoggedEvent, LogPage, LogQuery, Publication, Reader, StoredRecipients } from './rpc.ts'
+
+/** A row is an event, until it has reached its subscriptions and the log need not have it any more. */
+export const logSchema = `
+CREATE TABLE publications (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, body TEXT NOT NULL, key TEXT, recipients TEXT NOT NULL);`
+
+export type PublicationRow = { seq: number; id: string; body: string; key: string | null; recipients: string }
+
+const microsecondsPerMs = 1000
+/** Milliseconds by which the clocks of two machines may differ on which an object runs, one after the other. */
+const clockDifferenceMs = 1000
+/** Rows that are read in one turn, and in one query of a client. */
+const batchRows = 20
+const maxScannedRows = 500
+/** Characters of the events of a page. */
+const maxPageCharacters = 2_000_000
+
+export class EventLog {
+  readonly #name: string
+  readonly #storage: DurableObjectStorage
+  readonly #tables: Tables
+  readonly #host: EventsHost
+  #count: number | undefined
+  #last: number | undefined
+
+  /** @param name of the event */
+  constructor(name: string, storage: DurableObjectStorage, tables: Tables, host: EventsHost) {
+    this.#name = name
+    this.#storage = storage
+    this.#tables = tables
+    this.#host = host
+  }
+
+  /** Called after the storage was deleted. */
+  reset(): void {
+    this.#count = undefined
+    this.#last = undefined
+  }
+
+  /** Whether clients can read events that were published. */
+  get isKept(): boolean {
+    return this.#host.limits.logMs > 0
+  }
+
+  /** The position after everything that was published so far. */
+  get head(): number {
+    this.#last ??=
+      this.#tables.query<{ last: number | null }>('SELECT max(seq) AS last FROM publications')[0]?.last ?? 0
+    return Math.max(this.#last, (Date.now() - clockDifferenceMs) * microsecondsPerMs)
+  }
+
+  /** Returns the position of the event. The tables must exist. */
+  append({ id, body, key }: Publication, recipients: StoredRecipients): number {
+    const seq = Math.max(this.head + 1, Date.now() * microsecondsPerMs)
+    const row = [seq, id, body, key ?? null, JSON.stringify(recipients)]
+    this.#storage.sql.exec('INSERT INTO publications VALUES (?, ?, ?, ?, ?)', ...row)
+    this.#last = seq
+    this.#count = this.#length + 1
+    return seq
+  }
+
+  hasAfter(position: number): boolean {
+    return this.#tables.query('SELECT 1 FROM publications WHERE seq > ? LIMIT 1', position).length > 0
+  }
+
+  /** Deletes what is too old, or too much. @param isOpen condition for rows that still have to reach a subscription */
+  prune(isOpen: string): void {
+    const { logMs, logEvents } = this.#host.limits
+    const oldest = (Date.now() - logMs) * microsecondsPerMs
+    this.#tables.query(`DELETE FROM publications WHERE seq <= ? AND NOT (${isOpen})`, oldest)
+    this.#count = undefined
+    if (this.#length <= logEvents) return
+    const [row] = this.#tables.query<{ seq: number }>(
+      'SELECT seq FROM publications ORDER BY seq DESC LIMIT 1 OFFSET ?',
+      logEvents,
+    )
+    if (!row) return
+    this.#tables.query(`DELETE FROM publications WHERE seq <= ? AND NOT (${isOpen})`, row.seq)
+    this.#storage.kv.put('pruned', row.seq)
+    this.#count = undefined
+  }
+
+  /** Whether it has so many events more than it should that it is time to delete some: not with each event. */
+  get isTooLong(): boolean {
+    return this.#length > this.#host.limits.logEvents * 1.25 + batchRows
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0
+  }
+
+  get #length(): number {
+    this.#count ??= this.#tables.query<{ count: number }>('SELECT count(*) AS count FROM publications')[0]?.count ?? 0
+    return this.#count
+  }
+
+  /** Returns the position from which the log can be read after one that a client has. */
+  positionAfter(after: number, maxAgeMs = Number.POSITIVE_INFINITY): Pick<LogPage, 'position' | 'isTruncated'> {
+    const { head } = this
+    const ageMs = Math.min(this.#host.limits.logMs, maxAgeMs)
+    const pruned = this.#storage.kv.get<number>('pruned') ?? 0
+    const first = Math.max((Date.now() - ageMs) * microsecondsPerMs, pruned)
+    // A position that this log never had.
+    if (!(after >= 0 && after <= head)) return { position: head, isTruncated: true }
+    return { position: Math.max(after, Math.min(first, head)), isTruncated: after < first }
+  }
+
+  /** Returns the next events for a client. */
+  async read({ after, maxAgeMs, limit, ...reader }: LogQuery): Promise<LogPage> {
+    if (after === undefined) return { events: [], position: this.head, isTruncated: false, hasMore: false }
+    const { position: start, isTruncated } = this.positionAfter(after, maxAgeMs)
+    const events: LoggedEvent[] = []
+    let position = start
+    let characters = 0
+    for (let scanned = 0; scanned < maxScannedRows; scanned += batchRows) {
+      const { head } = this
+      const rows = this.#tables.query<PublicationRow>(
+        'SELECT * FROM publications WHERE seq > ? ORDER BY seq LIMIT ?',
+        position,
+        batchRows,
+      )
+      for (const row of rows) {
+        position = row.seq
+        if (!(await this.isFor(row, reader))) continue
+        events.push({ position, id: row.id, body: row.body, ...(row.key !== null && { key: row.key }) })
+        characters += row.body.length
+        if (events.length >= limit || characters > maxPageCharacters)
+          return { events, position, isTruncated, hasMore: true }
+      }
+      if (rows.length < batchRows) return { events, position: Math.max(position, head), isTruncated, hasMore: false }
+    }
+    return { events, position, isTruncated, hasMore: true }
+  }
+
+  /** A subscription does not receive an event for which the function of the developer throws. */
+  async isFor({ body, recipients }: Pick<PublicationRow, 'body' | 'recipients'>, { who, args }: Reader) {
+    if (!isRecipient(JSON.parse(recipients), who)) return false
+    try {
+      return await this.#host.matches(this.#name, args, JSON.parse(body).data)
+    } catch (problem) {
+      this.#host.report(problem)
+      return false
+    }
+  }
+}
+
+function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
+  if ('everyone' in recipients) return true
+  const { issuer, tenant = '' } = recipients
+  if (!who || who.issuer !== issuer || (who.tenant ?? '') !== tenant) return false
+  return !('subject' in recipients) || who.subject === recipients.subject
+}

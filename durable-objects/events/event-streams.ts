@@ -1,0 +1,97 @@
+/** The streams of clients that read the log of an event: hibernatable sockets, whose Workers hold the connections. */
+import { paused } from '../../worker/protocol/close-code.ts'
+import { relayMessage } from '../../worker/protocol/relay-messages.ts'
+import type { EventLog } from './event-log.ts'
+import type { EventsHost } from './events-host.ts'
+import type { Reader, StreamMessage, StreamRequest } from './rpc.ts'
+
+/** `after`: the position up to which a stream was read. `known`: the one that its client knows. */
+type Attachment = Reader & { readonly after: number; readonly known: number }
+
+/** The header of the request that opens a stream. */
+export const streamHeader = 'Edgemcp-Stream'
+
+/** Events that are read for a stream at a time. */
+const pageEvents = 20
+/** Microseconds of the log after which a stream without events learns its position: its cursor must not become too old. */
+const positionStep = 60_000_000
+
+export class EventStreams {
+  readonly #ctx: DurableObjectState
+  readonly #log: EventLog
+  readonly #host: EventsHost
+  /** Sockets to which events are sent at the moment. True: there may be more. */
+  readonly #sending = new Map<WebSocket, boolean>()
+
+  constructor(ctx: DurableObjectState, log: EventLog, host: EventsHost) {
+    this.#ctx = ctx
+    this.#log = log
+    this.#host = host
+  }
+
+  /** Opens a stream. @returns status 429 when there are too many */
+  open(request: Request): Response {
+    const { reader, after, maxAgeMs, listener, isResumed }: StreamRequest = JSON.parse(
+      decodeURIComponent(request.headers.get(streamHeader) ?? ''),
+    )
+    const { streams, streamsEach } = this.#host.limits
+    const isFull = (most: number, tag?: string) => this.#ctx.getWebSockets(tag).length >= most
+    if (isFull(streams) || (listener !== '' && isFull(streamsEach, listener)))
+      return new Response(null, { status: 429 })
+    const { position, isTruncated } =
+      after === null ? { position: this.#log.head, isTruncated: false } : this.#log.positionAfter(after, maxAgeMs)
+    const { 0: client, 1: socket } = new WebSocketPair()
+    this.#ctx.acceptWebSocket(socket, listener === '' ? [] : [listener])
+    const attachment: Attachment = { ...reader, after: position, known: position }
+    socket.serializeAttachment(attachment)
+    if (!isResumed || isTruncated) send(socket, position, isTruncated ? { kind: 'gap' } : { kind: 'active' })
+    void this.#sendTo(socket)
+    return new Response(null, { status: 101, webSocket: client })
+  }
+
+  /** Sends what was published. */
+  wake(): void {
+    for (const socket of this.#ctx.getWebSockets()) void this.#sendTo(socket)
+  }
+
+  get isEmpty(): boolean {
+    return this.#ctx.getWebSockets().length === 0
+  }
+
+  async #sendTo(socket: WebSocket): Promise<void> {
+    const isSending = this.#sending.has(socket)
+    this.#sending.set(socket, true)
+    if (isSending) return
+    try {
+      while (this.#sending.get(socket) && socket.readyState === WebSocket.OPEN) {
+        this.#sending.set(socket, false)
+        if (await this.#sendPage(socket)) this.#sending.set(socket, true)
+      }
+    } catch (problem) {
+      this.#host.report(problem)
+      // Its Worker connects again.
+      socket.close(paused)
+    } finally {
+      this.#sending.delete(socket)
+    }
+  }
+
+  /** Returns whether there is more. */
+  async #sendPage(socket: WebSocket): Promise<boolean> {
+    // `open` attached it.
+    const attachment: Attachment = socket.deserializeAttachment()
+    const { events, position, isTruncated, hasMore } = await this.#log.read({ ...attachment, limit: pageEvents })
+    if (socket.readyState !== WebSocket.OPEN) return false
+    if (isTruncated) send(socket, position, { kind: 'gap' })
+    for (const event of events) send(socket, event.position, { kind: 'event', body: event.body })
+    const known = isTruncated ? position : (events.at(-1)?.position ?? attachment.known)
+    const isFar = position - known >= positionStep
+    if (isFar) send(socket, position, { kind: 'position' })
+    socket.serializeAttachment({ ...attachment, after: position, known: isFar ? position : known })
+    return hasMore
+  }
+}
+
+function send(socket: WebSocket, position: number, message: StreamMessage): void {
+  socket.send(relayMessage(JSON.stringify([position, message]), String(position)))
+}

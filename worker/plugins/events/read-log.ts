@@ -1,0 +1,110 @@
+/**
+ * `events/poll` and `events/stream`: read the log of an event.
+ *
+ * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ */
+import { streamHeader } from '../../../durable-objects/events/event-streams.ts'
+import type { EventIndexRpc, Reader, StreamMessage, StreamRequest } from '../../../durable-objects/events/rpc.ts'
+import type { MethodContext } from '../../engine/methods/method.ts'
+import { requireStream } from '../../http/accept.ts'
+import { openRelay } from '../../http/relay.ts'
+import type { OpenStream } from '../../http/transport.ts'
+import type { Runtime } from '../../plugin.ts'
+import { encodeBase64 } from '../../protocol/base64.ts'
+import { McpError, tooManyRequests } from '../../protocol/errors.ts'
+import { networkOf } from '../../protocol/ip-address.ts'
+import { resultText } from '../../protocol/jsonrpc.ts'
+import { subscriptionIdKey } from '../../protocol/meta.ts'
+import { ownerKey, type Principal } from '../../protocol/principal.ts'
+import { eventFrame } from '../../protocol/server-sent-events.ts'
+import type { Params, Result } from '../../protocol/types.ts'
+import { sha256 } from '../../sealing/sha256.ts'
+import { type DeclaredEvents, EventError, readEvent, readReplay } from './read-request.ts'
+
+/** Milliseconds after which a client should poll again. */
+const nextPollMs = 10_000
+/** Events of one answer: the most, and those of a client that names no number. */
+const maxPolled = 100
+/** Seconds after which a client may open a stream again, when it has too many. */
+const retryAfterSeconds = 60
+
+type Log = { readonly all: DeclaredEvents; readonly isKept: boolean; readonly runtime: Runtime }
+
+const readerOf = (principal: Principal | undefined, args: string): Reader => {
+  if (!principal) return { args }
+  const { issuer, tenant, subject } = principal
+  return { args, who: { issuer, tenant, subject } }
+}
+
+/** @throws EventError if this server keeps no log */
+function checkMode(isOffered: boolean, value: 'poll' | 'push'): void {
+  if (isOffered) return
+  throw new EventError('unsupported', `This event is not delivered by ${value}`, { feature: 'deliveryMode', value })
+}
+
+export async function poll({ call }: MethodContext, { all, isKept, runtime }: Log): Promise<Result> {
+  const { params, principal } = call
+  const { declared, args } = await readEvent(all, params, principal)
+  checkMode(isKept, 'poll')
+  const { maxEvents = maxPolled } = params
+  if (typeof maxEvents !== 'number' || !(maxEvents >= 1))
+    throw new McpError('invalid_params', 'maxEvents must be a number of 1 or more')
+  const limit = Math.min(Math.floor(maxEvents), maxPolled)
+  const index = runtime.object<EventIndexRpc>('McpEvents', `event ${declared.name}`)
+  const page = await index.read({ ...readerOf(principal, args), ...readReplay(params), limit })
+  return {
+    events: page.events.map(({ body }) => JSON.parse(body)),
+    cursor: String(page.position),
+    truncated: page.isTruncated,
+    hasMore: page.hasMore,
+    nextPollMs,
+  }
+}
+
+export const stream =
+  ({ all, isKept, runtime }: Log): OpenStream =>
+  async ({ message, call }, _request, accept, { principal, address, credential }, { limits }) => {
+    requireStream(accept)
+    const { params } = call
+    const { declared, args } = await readEvent(all, params, principal)
+    checkMode(isKept, 'push')
+    const { after = null, maxAgeMs } = readReplay(params)
+    const listener = await listenerOf(principal, runtime.identity, address)
+    const reader = readerOf(principal, args)
+    const index = runtime.object<EventIndexRpc>('McpEvents', `event ${declared.name}`)
+    const _meta = { [subscriptionIdKey]: message.id }
+    let cursor: string | undefined
+    const notification = (kind: string, fields: Params) =>
+      eventFrame(
+        JSON.stringify({ jsonrpc: '2.0', method: `notifications/events/${kind}`, params: { ...fields, _meta } }),
+      )
+    const response = await openRelay({
+      ...limits,
+      credential,
+      dial(last) {
+        const isResumed = last !== undefined
+        const value: StreamRequest = { reader, after: isResumed ? Number(last) : after, maxAgeMs, listener, isResumed }
+        const headers = { Upgrade: 'websocket', [streamHeader]: encodeURIComponent(JSON.stringify(value)) }
+        return index.fetch(new Request('https://events/stream', { headers }))
+      },
+      frame(payload) {
+        // The object of the event sends it.
+        const [position, sent]: [number, StreamMessage] = JSON.parse(payload)
+        cursor = String(position)
+        if (sent.kind === 'position') return ''
+        if (sent.kind === 'event') return notification('event', { ...JSON.parse(sent.body), cursor })
+        return notification('active', { cursor, truncated: sent.kind === 'gap' })
+      },
+      heartbeat: () => (cursor === undefined ? undefined : notification('heartbeat', { cursor })),
+      lastFrame: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
+    })
+    if (response.status === 200) return response
+    const reason = `Too many streams of events are open: close one, or wait ${retryAfterSeconds} seconds, then try again`
+    throw tooManyRequests(reason, retryAfterSeconds, 'streams')
+  }
+
+/** Returns a text for the caller of a stream: a user of an endpoint, or a network; empty without both. */
+async function listenerOf(principal: Principal | undefined, identity: string, address: string | undefined) {
+  if (!principal) return address ? networkOf(address) : ''
+  return encodeBase64(await sha256(ownerKey(principal, identity)))
+}
