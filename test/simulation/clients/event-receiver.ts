@@ -23,6 +23,14 @@ export type Saved = {
 /** A user who subscribes, by an API key. */
 export type User = { readonly token: string; readonly subject: string; readonly tenant: string | undefined }
 
+/** Whether a user who wants a topic receives an event. */
+export function isFor(saved: Saved, user: User, topic: string): boolean {
+  const { tenant, subject } = saved
+  if (saved.topic !== topic) return false
+  if (subject !== undefined) return subject === user.subject && tenant === user.tenant
+  return tenant === undefined || tenant === user.tenant
+}
+
 /** How a receiver answers events. `silent`: not at all. */
 export type Manner = 'accept' | 'fail' | 'silent' | 'redirect' | 'unauthorized' | 'too large' | 'gone'
 
@@ -110,11 +118,8 @@ export class Receiver {
     return saved.savedAt !== undefined && saved.sentAt >= (this.active?.since ?? Infinity) && this.#isFor(saved)
   }
 
-  #isFor({ topic, tenant, subject }: Saved): boolean {
-    const { user } = this
-    if (topic !== this.topic) return false
-    if (subject !== undefined) return subject === user.subject && tenant === user.tenant
-    return tenant === undefined || tenant === user.tenant
+  #isFor(saved: Saved): boolean {
+    return isFor(saved, this.user, this.topic)
   }
 
   async receive(request: Request): Promise<Response> {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { World } from '../world.ts'
 import { operate } from './app.ts'
+import { EventReader } from './event-reader.ts'
 import { type Manner, onTheWayMs, Receiver, type Saved, type User } from './event-receiver.ts'
 import type { Message } from './session-client.ts'
 import { type Fields, StatelessClient } from './stateless-client.ts'
@@ -64,15 +65,23 @@ class Events {
         if (random.chance(0.2)) receiver.failsVerifications = random.whole(1, 2)
       }
     }
-    await Promise.all(this.#receivers.map((one) => this.#subscribe(one)))
+    const readers = users
+      .filter(() => random.chance(0.4))
+      .map((user) => new EventReader(this.#world, this.#saved, user, random.pick(topics)))
+    await Promise.all([
+      ...this.#receivers.map((one) => this.#subscribe(one)),
+      ...readers.map((reader) => reader.begin()),
+    ])
     for (let rounds = random.whole(1, 3); rounds > 0; rounds -= 1) {
       for (const receiver of this.#receivers) receiver.answerWith(random.pick(manners))
       this.#isDirectoryDown = random.chance(0.3)
       await this.#publish(users)
+      await Promise.all(readers.map((reader) => reader.catchUp()))
       await this.#world.sleep(random.pick([0, secondMs, 20 * secondMs, minuteMs, hourMs]))
       this.#isDirectoryDown = false
       await Promise.all(this.#receivers.map((one) => this.#recover(one)))
     }
+    for (const reader of readers) reader.end()
     const revoked = users.filter(() => random.chance(0.2))
     await Promise.all([
       ...revoked.map((user) => this.#revoke(user)),
