@@ -9,6 +9,7 @@
  * |                        | `token:<user>:<grant>:<hash>`  | an access token of the grant                | `expires`, by alarm   |
  * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
  * |                        | `issued`                       | hashes of its refresh tokens: see `issued-refresh-tokens.ts` | the grant |
+ * |                        | `decided`                      | who the user is and which scopes the client may have, as the last refresh decided, sealed | the grant |
  * | `user:<user>`          | `grant:<user>:<grant>`         | each grant of the user, with a `ListedGrant` as metadata; the value is the name of the object `upstream:<user>` | that of the grant |
  * |                        | `storing:<uuid>`               | tokens that a request stores in the object `upstream:<user>`, which is the value | the request, or an hour |
  * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `TokensName` | the grants of the user |
@@ -33,6 +34,7 @@ import type {
   OAuthSite,
   ProviderName,
   SignInRpc,
+  StoredGrant,
   StoredKey,
   TokensName,
   UpstreamAnswer,
@@ -69,8 +71,11 @@ export interface SignInHost extends UpstreamHost {
   endGrants(upstream: string, keys: readonly string[]): Promise<void>
 }
 
-/** Keys that are no entries, and do not outlive them. */
-const unnamed = new Set(['schema', 'refresh', 'issued'])
+/** The key of what the last refresh of a grant decided. */
+export const decidedKey = 'decided'
+
+/** Keys that do not outlive the entries of an object. */
+const unnamed = new Set(['schema', 'refresh', 'issued', decidedKey])
 
 /** Milliseconds for which a reserved key is stored: longer than an assertion is accepted. */
 const reservedMs = 15 * 60_000
@@ -181,6 +186,15 @@ export class SignIn extends DurableObject implements SignInRpc {
     return entries
       .filter(([, entry]) => !isExpired(entry))
       .map(([name, { metadata, expires }]) => ({ name, metadata, expires }))
+  }
+
+  async granted(key: string): Promise<StoredGrant | undefined> {
+    this.#schema.check()
+    const entry = this.#entry(key)
+    if (!entry) return undefined
+    // The library wrote the grant.
+    const { clientId, scope, metadata } = JSON.parse(entry.value)
+    return { clientId, tenant: metadata?.tenant, scopes: scope, decided: this.#entry(decidedKey)?.value }
   }
 
   /**

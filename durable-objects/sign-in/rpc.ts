@@ -91,6 +91,16 @@ export type ListedGrant = {
   readonly client: string
 }
 
+/** What a stored principal is compared with. */
+export type StoredGrant = {
+  readonly clientId: string
+  readonly tenant?: string | undefined
+  /** The scopes that the user approved. */
+  readonly scopes: readonly string[]
+  /** What the last refresh decided, sealed; `undefined` before the first one. */
+  readonly decided: string | undefined
+}
+
 /** What the authorization server of sign-in stores. */
 export interface EntryStorage {
   /** @param isUsedOnce only one reader gets the value, until it deletes it or has had it for 10 seconds */
@@ -127,6 +137,8 @@ export interface SignInRpc extends EntryStorage {
   upstreamProviders(): Promise<readonly string[]>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. @param provider Default: all of them */
   clearUpstream(user: string, provider?: string): Promise<void>
+  /** Returns the grant that this object stores; `undefined` once it has ended. @param key of the grant */
+  granted(key: string): Promise<StoredGrant | undefined>
   /**
    * Answers a token request of the grant that this object stores; returns `undefined` for a grant of another client, or for a token that was not
    * issued for it.

@@ -39,6 +39,8 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
   'durable-objects/sign-in/upstream-tokens.ts': [1, 'names refreshes, by client at a provider and refresh token'],
   'worker/plugins/sign-in/upstream.ts': [4, 'names objects of the authorization server, by its origin and identity'],
+  'worker/plugins/sign-in/current-grant.ts': [1, 'names grants of the authorization server, and compares their client'],
+  'worker/plugins/sign-in/sign-in.ts': [1, 'names objects of the authorization server, and writes claims'],
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   'worker/plugins/events/events.ts': [
     2,
@@ -49,8 +51,9 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],
   'worker/http/access.ts': [1, 'compares the tenant with that of the address'],
   'worker/plugins/auth/for-tenant.ts': [4, 'compares the issuer and the tenant'],
-  'worker/plugins/auth/one-of.ts': [2, 'finds the auth of an issuer'],
-  'worker/plugins/auth/resource-server.ts': [1, 'requires a tenant'],
+  'worker/plugins/auth/claims.ts': [1, 'a message'],
+  'worker/plugins/auth/one-of.ts': [3, 'finds the auth of an issuer'],
+  'worker/plugins/auth/resource-server.ts': [2, 'compares the issuer; requires a tenant'],
   'worker/plugins/development/users.ts': [1, 'recognizes test users, in development'],
   // Recipients of notifications.
   'worker/plugins/sessions/run.ts': [1, 'sends the recipient to the session'],

@@ -4,17 +4,24 @@ import { mintKeyRing, parseKeyRing } from '../../worker/sealing/seal.ts'
 import { control } from '../../worker/testing/node/control.ts'
 import { evict as evictFrom } from '../../worker/testing/node/evict.ts'
 import { objectOf, type ServerUnderTest } from '../../worker/testing/objects.ts'
-import { startServer, type TestServer } from './server.ts'
+import { type Internet, startServer, type TestServer } from './server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
 /** A server whose objects can be evicted, and whose clock can be advanced, as with `edgemcp/testing/node`. */
 export type ControlledServer = TestServer & ServerUnderTest
 
-/** @param secrets secrets and variables. Default: new `EDGEMCP_KEYS` */
-export async function startControlled(folder: string, secrets: Record<string, string> = {}): Promise<ControlledServer> {
+/**
+ * @param secrets secrets and variables. Default: new `EDGEMCP_KEYS`
+ * @param internet answers what the Worker requests
+ */
+export async function startControlled(
+  folder: string,
+  secrets: Record<string, string> = {},
+  internet?: Internet,
+): Promise<ControlledServer> {
   const ring = secrets.EDGEMCP_KEYS ?? freshKeys()
-  const server = await startServer(folder, { ...secrets, EDGEMCP_KEYS: ring })
+  const server = await startServer(folder, { ...secrets, EDGEMCP_KEYS: ring }, internet)
   const config = resolve(root, folder, 'wrangler.toml')
   return { ...server, ...control(server.harness, server.url, { config, env: undefined, ring }) }
 }

@@ -1,8 +1,10 @@
 /**
  * The principal of work that outlives its request. It is stored sealed, without its token and only with claims that may be stored.
- * `reauthorize` of the server's auth decides again.
+ * `reauthorize` and `admit` of the server's auth decide again.
  */
 import { type StoredByIssuer, storable, storedFor } from '../declarations/stored-principal.ts'
+import { checkPrincipal } from '../protocol/check-principal.ts'
+import { McpError } from '../protocol/errors.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Seals } from './call.ts'
@@ -50,12 +52,15 @@ export async function reauthorize(
   if (!opened) return { reason: 'its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS' }
   const { principal, isReauthorized } = opened
   const stored = storedFor(principal, auth ?? {})
-  if (!stored.reauthorize) {
-    if (!isReauthorized) return { principal, isCurrent: false }
-    return { reason: 'the auth of the server no longer has reauthorize' }
-  }
-  const current = await stored.reauthorize(principal, call)
+  if (isReauthorized && !stored.reauthorize) return { reason: 'the auth of the server no longer has reauthorize' }
+  const current = stored.reauthorize ? await stored.reauthorize(principal, call) : principal
   if (!current) return { reason: "reauthorize of the server's auth refused the caller who began it" }
-  if (principalKey(current) !== principalKey(principal)) return { reason: 'reauthorize returned another principal' }
-  return { principal: current, isCurrent: true }
+  try {
+    const admitted = auth?.admit?.(checkPrincipal(current)) ?? current
+    if (principalKey(admitted) !== principalKey(principal)) return { reason: 'reauthorize returned another principal' }
+    return { principal: admitted, isCurrent: stored.reauthorize !== undefined }
+  } catch (problem) {
+    if (problem instanceof McpError) return { reason: problem.message }
+    throw problem
+  }
 }

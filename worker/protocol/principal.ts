@@ -12,7 +12,7 @@ export type Principal = {
   readonly tenant?: string | undefined
   /** OAuth scopes of the token. */
   readonly scopes: readonly string[]
-  /** All claims of the token. Empty in tasks, except for `storedClaims`. */
+  /** All claims of the token. In tasks, only `storedClaims`, and those that `signIn()` and `apiKeys()` know. */
   readonly claims: Readonly<Params> & Claims
 }
 

@@ -6,13 +6,14 @@ import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Auth, Plugin, Runtime } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
+import type { Principal } from '../../protocol/principal.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { BadToken } from '../auth/bad-token.ts'
 import { type BearerOptions, bearerKinds, storedKinds } from '../auth/bearer-options.ts'
 import type { TokenClaims } from '../auth/claims.ts'
 import { bearerToken, type Found } from '../auth/request-token.ts'
 import { resourceServer } from '../auth/resource-server.ts'
-import { hashOf, isKeyText } from './key-text.ts'
+import { hashOf, isId, isKeyText } from './key-text.ts'
 import { type ApiKeyManager, type KeyObjects, ManagedKeys } from './managed-keys.ts'
 import { UnknownKeys } from './unknown-keys.ts'
 
@@ -98,7 +99,12 @@ class ApiKeyServer {
     const { prefix: _prefix, header, audience: _audience, maxPerOwner = 25, ...options } = this.#options
     const issuers = () => [this.#issuer]
     const resource = resourceServer(
-      { ...options, tenantClaim: 'tenant', dpop: false },
+      {
+        ...options,
+        storedClaims: [...keyClaims, ...(options.storedClaims ?? [])],
+        tenantClaim: 'tenant',
+        dpop: false,
+      },
       {
         token: (request) => this.#find(request),
         required: 'Authorization is required: send an API key',
@@ -112,6 +118,7 @@ class ApiKeyServer {
           },
           audience: false,
           claims: (text, request, serverInfo) => this.#claims(text, request, serverInfo),
+          current: (principal) => this.#current(principal),
         },
       },
     )
@@ -212,7 +219,19 @@ class ApiKeyServer {
     if (found.isUseDue) serverInfo.waitUntil(object.recordUse().catch((problem: unknown) => serverInfo.report(problem)))
     return claimsOf(found.key, this.#issuer)
   }
+
+  /** Returns the claims of the key of a stored principal; `undefined` once it was revoked, or has expired. */
+  async #current({ subject, claims: { jti, tenant } }: Principal): Promise<TokenClaims | undefined> {
+    if (!isId(jti)) return undefined
+    // `forTenant()` may name another tenant than the key does.
+    const of = typeof tenant === 'string' ? tenant : undefined
+    const key = await this.#objects(this.#served()).key(jti).describe(subject, of)
+    return key && claimsOf(key, this.#issuer)
+  }
 }
+
+/** Claims with which the key of a stored principal is found. They are no secrets. */
+const keyClaims = ['jti', 'tenant']
 
 const claimsOf = (
   { id, subject, tenant, scopes, claims, createdAt, expiresAt }: StoredApiKey,

@@ -86,6 +86,10 @@ export function principalOf(
 export const missingTenantClaim = (tenantClaim: string, accepted: string): McpError =>
   new McpError('forbidden', `The token has no claim "${tenantClaim}": this endpoint accepts only tokens ${accepted}`)
 
+/** The error for a principal whose issuer belongs to no auth of the endpoint. */
+export const foreignIssuer = ({ issuer }: Principal): McpError =>
+  new McpError('forbidden', `This server does not accept callers of the issuer "${issuer}"`)
+
 /**
  * Checks `exp` and `nbf` of claims whose signature jose has not verified.
  *

@@ -103,5 +103,6 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
       return auth.storedByIssuer
     },
     ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),
+    admit: (principal) => asTenant(auth.admit?.(principal) ?? principal),
   }
 }

@@ -13,6 +13,7 @@ import type { Principal } from '../../protocol/principal.ts'
 import { protectedResource } from '../../protocol/well-known.ts'
 import { challengeText } from '../../protocol/www-authenticate.ts'
 import type { IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
+import { foreignIssuer } from './claims.ts'
 import { CredentialForms } from './credential-forms.ts'
 import { tenantClaimFor } from './for-tenant.ts'
 import { mergedMetadata } from './merged-metadata.ts'
@@ -85,6 +86,11 @@ class OneOf {
       ...(pages.length > 0 && { routes: pages }),
       handleRequest: (request, serverInfo) => this.#handleRequest(request, serverInfo),
       ...(others && storedOf(others)),
+      admit: (principal) => {
+        const owner = this.#ownerOf(principal.issuer)
+        if (!owner) throw foreignIssuer(principal)
+        return owner.admit?.(principal) ?? principal
+      },
       get storedByIssuer() {
         return Object.fromEntries(
           auths.flatMap((auth) => [

@@ -9,6 +9,8 @@
 import { checkOptions } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
+import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
+import { insufficientScope as lacksScope } from '../../engine/required-scopes.ts'
 import type { Auth } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
@@ -23,7 +25,7 @@ import {
   type Refusal,
   type Scheme,
 } from './challenge-error.ts'
-import { missingTenantClaim, type ServiceTokens, tokenScopes } from './claims.ts'
+import { foreignIssuer, missingTenantClaim, type ServiceTokens, tokenScopes } from './claims.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.ts'
 import { Dpop, type Presented } from './dpop.ts'
 import { BadProof, readProof } from './dpop-proof.ts'
@@ -74,7 +76,8 @@ export function bearer(options: BearerOptions): Auth {
 /** @throws Error with one sentence that names the fix */
 export function resourceServer(options: BearerOptions & ServiceTokens, carrier: Carrier): Auth {
   const server = new ResourceServer(options, carrier)
-  const { tenantClaim, allowAnonymous, storedClaims, reauthorize } = options
+  const { tenantClaim, allowAnonymous, storedClaims } = options
+  const { reauthorize } = server
   return {
     tenantClaim,
     allowAnonymous,
@@ -89,6 +92,7 @@ export function resourceServer(options: BearerOptions & ServiceTokens, carrier: 
     authorize: server.authorize.bind(server),
     storedClaims,
     ...(reauthorize && { reauthorize }),
+    admit: server.admit.bind(server),
     ...(carrier.isDescribed && { handleRequest: server.handleRequest.bind(server) }),
   }
 }
@@ -263,17 +267,47 @@ class ResourceServer {
     )
   }
 
-  /** Returns the principal if it has what every token needs. @throws McpError `forbidden` without a tenant; `insufficient_scope` */
-  #admit(principal: Principal, request: Request, serverInfo: ServerInfo, incoming: IncomingRequest): Principal {
-    // Who was refused is known, too.
-    incoming.principal = principal
+  /** Returns what decides about stored principals: the storage of the verifier, then the option. `undefined` without both. */
+  get reauthorize(): StoredPrincipals['reauthorize'] {
+    const { reauthorize } = this.#options
+    const verifier = this.#verifier
+    if (!this.#carrier.verifier && !reauthorize) return undefined
+    return async (stored, call) => {
+      if (!this.#isOwn(stored)) return undefined
+      const held = this.#carrier.verifier ? await verifier.current(stored) : stored
+      const decided = held && (reauthorize ? await reauthorize(held, call) : held)
+      if (!decided || !this.#carrier.verifier) return decided
+      return { ...decided, scopes: decided.scopes.filter((scope) => held.scopes.includes(scope)) }
+    }
+  }
+
+  /** Whether a principal has an issuer of this auth. One of any issuer may be, if the issuers are not known. */
+  #isOwn({ issuer }: Principal): boolean {
+    return this.issuers()?.includes(issuer) !== false
+  }
+
+  /** @throws McpError `forbidden` for another issuer and without a tenant; `insufficient_scope` */
+  admit(principal: Principal): Principal {
     const { tenantClaim, requireTenant } = this.#options
+    if (!this.#isOwn(principal)) throw foreignIssuer(principal)
     // `TokenVerifier` has checked that `requireTenant` has a claim.
     if (requireTenant && tenantClaim !== undefined && principal.tenant === undefined) {
       throw missingTenantClaim(tenantClaim, 'with a tenant')
     }
     if (holdsScopes(principal.scopes, this.#requiredScopes)) return principal
-    throw this.#scopeError(this.#requiredScopes, principal, request, serverInfo)
+    throw lacksScope(this.#requiredScopes)
+  }
+
+  /** Returns the principal of a request if it has what every token needs. @throws McpError as `admit` does, with a challenge */
+  #admit(principal: Principal, request: Request, serverInfo: ServerInfo, incoming: IncomingRequest): Principal {
+    // Who was refused is known, too.
+    incoming.principal = principal
+    try {
+      return this.admit(principal)
+    } catch (problem) {
+      if (!(problem instanceof McpError && problem.kind === 'insufficient_scope')) throw problem
+      throw this.#scopeError(this.#requiredScopes, principal, request, serverInfo)
+    }
   }
 
   #scopeError(

@@ -21,6 +21,12 @@ export interface OwnVerifier {
   readonly audience?: false
   /** Returns the claims of a token; `undefined` for one that this issuer did not issue. @throws McpError `unavailable` */
   claims(token: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined>
+  /**
+   * Returns the claims that the credential of a stored principal has now; `undefined` for one that was revoked or has expired.
+   *
+   * @throws Error when its storage does not answer
+   */
+  current(principal: Principal): Promise<TokenClaims | undefined>
 }
 
 /** Milliseconds for which an open stream relies on a result of the option `verify`, which is not cached. */
@@ -105,6 +111,14 @@ export class TokenVerifier {
     if (verify) return { principal, tokenExpires, isRevocable: true, expiresAt: Date.now() + recheckAfterMs }
     const isRevocable = this.#own !== undefined || issuerIn(token) === undefined
     return this.#verified.add(token, names, { principal, tokenExpires, isRevocable })
+  }
+
+  /** Returns a stored principal as it is now, with no other scopes than it had. @throws Error when the storage does not answer */
+  async current(stored: Principal): Promise<Principal | undefined> {
+    const claims = await this.#own?.current(stored)
+    if (!claims) return undefined
+    const principal = principalOf(claims, this.#options)
+    return { ...principal, scopes: principal.scopes.filter((scope) => stored.scopes.includes(scope)) }
   }
 
   /** Returns all of an endpoint that a verification depends on. Verifiers in this Worker have tokens for each identity and issuer. */

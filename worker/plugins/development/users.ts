@@ -13,6 +13,7 @@ export function withTestUsers(auth: Auth, env: object): Auth {
     credentialHeaders: auth.credentialHeaders,
     validate: auth.validate?.bind(auth),
     authorize: auth.authorize?.bind(auth),
+    admit: auth.admit?.bind(auth),
     routes: auth.routes,
     handleRequest: auth.handleRequest?.bind(auth),
     ...storingTestUsers(auth),

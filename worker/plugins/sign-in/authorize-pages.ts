@@ -313,7 +313,7 @@ export class AuthorizePages {
     const { redirectTo } = await oauth.completeAuthorization({
       request: authorization,
       userId,
-      metadata: { provider: provider.name },
+      metadata: { provider: provider.name, tenant },
       scope: [...scopes],
       props,
       // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.

@@ -88,8 +88,19 @@ export type Refresh = {
   readonly scope: readonly string[]
   readonly requestedScope: readonly string[]
 }
+
+/** What a refresh decided: all scopes that the client may have, and who the user is. */
+export type Decided = { readonly scopes: readonly string[]; readonly user: User }
+
 export type Refreshing =
-  | { readonly is: 'granted'; readonly scopes: string[]; readonly newProps?: GrantProps }
+  | {
+      readonly is: 'granted'
+      /** The scopes that the client requests and may have. */
+      readonly scopes: string[]
+      readonly newProps?: GrantProps
+      /** What counts until the next refresh; `undefined` for a code. */
+      readonly decided?: Decided
+    }
   | { readonly is: 'ended'; readonly reason: string }
   | { readonly is: 'unavailable'; readonly reason: string }
 
@@ -129,6 +140,7 @@ export async function decideAgain(
     return {
       is: 'granted',
       scopes: requestedScope.filter((name) => isGranted.has(name)),
+      decided: { scopes: decision.scopes, user },
       ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { ...props, user } }),
     }
   } catch (problem) {

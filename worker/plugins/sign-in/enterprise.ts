@@ -132,7 +132,7 @@ export class Enterprise {
     return {
       userId: await userIdOf(user),
       scope: [...decision.scopes],
-      metadata: { provider: issuer.name },
+      metadata: { provider: issuer.name, tenant: decision.tenant },
       props,
     }
   }

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 import { decodeJwt } from 'jose'
-import { type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
+import { decidedKey, type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
 import type { OAuthSite, ProviderName, SignInRpc } from '../../../durable-objects/sign-in/rpc.ts'
 import { checkOptions } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
@@ -13,6 +13,7 @@ import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Principal } from '../../protocol/principal.ts'
 import { authorizationServer } from '../../protocol/well-known.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds } from '../auth/bearer-options.ts'
@@ -35,15 +36,16 @@ import {
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { problemPage } from './consent-page.ts'
-import { decideAgain, type GrantProps, type Refresh, type Refreshing, tenantsOf } from './decide.ts'
+import { currentGrant, grantClaims } from './current-grant.ts'
+import { type Decided, decideAgain, type GrantProps, type Refresh, type Refreshing, tenantsOf } from './decide.ts'
 import { EndedAccess } from './ended-access.ts'
 import { authorityOf, Enterprise, jwtBearer } from './enterprise.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
-import type { Authority, IdentityProvider } from './providers/provider.ts'
+import type { Authority, IdentityProvider, User } from './providers/provider.ts'
 import { cursor, type SignInOptions, signInKinds } from './sign-in-options.ts'
-import { callbackPath, grantClaims, linkPath, readUpstream, tokensName, upstreamHost } from './upstream.ts'
+import { callbackPath, linkPath, readUpstream, tokensName, upstreamHost } from './upstream.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 import { type GrantManager, readUser, type SignedInUser, UserGrants } from './user-grants.ts'
 
@@ -71,6 +73,8 @@ export interface SignInClaims {
   readonly groups?: readonly string[]
   /** The organization for which the user acts. */
   readonly tenant?: string
+  /** Identifies the access of the app among that of the user: `id` of `grants()`. */
+  readonly grant_id?: string
 }
 
 /** Types the Durable Object class that a Worker exports as `McpSignIn`. */
@@ -179,9 +183,14 @@ class SignInServer {
   }
 
   auth(): SignInAuth {
-    const { scopes, storedClaims, reauthorize, ...options } = this.#options
+    const { scopes, storedClaims = [], ...options } = this.#options
     const resource = resourceServer(
-      { ...pickBearer(options), ...(isStrings(scopes) && { scopes }), tenantClaim: 'tenant' },
+      {
+        ...pickBearer(options),
+        ...(isStrings(scopes) && { scopes }),
+        tenantClaim: 'tenant',
+        storedClaims: [...grantClaims, ...userClaims, ...storedClaims],
+      },
       {
         // `<user>:<grant>:<secret>`
         token: (request) => bearerToken(request, /^[\w.~:-]+$/),
@@ -193,13 +202,12 @@ class SignInServer {
           issuer: (request) => this.#originOf(request),
           issuers: options.origin === undefined ? undefined : [options.origin],
           claims: (token, request, serverInfo) => this.#claims(token, request, serverInfo),
+          current: (principal) => this.#current(principal),
         },
       },
     )
     return {
       ...resource,
-      storedClaims: [...grantClaims, ...(storedClaims ?? [])],
-      ...(reauthorize && { reauthorize }),
       plugins: [
         {
           name: 'signIn',
@@ -402,6 +410,7 @@ class SignInServer {
     const keyServers = this.#keyServers
     const providers = this.#providers
     const decide = this.#decide.bind(this)
+    const lifeMs = this.#endedSeconds * 1000
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
         super(ctx, env, {
@@ -413,9 +422,14 @@ class SignInServer {
           answer(request, site, own, named) {
             const objectOf = objectsOf(runtime, site)
             const storage = storageWith(own, objectOf)
-            return keyServers
-              .next()
-              .fetch(request, site, storage, waitUntil, false, (refresh) => decide(refresh, named, objectOf))
+            return keyServers.next().fetch(request, site, storage, waitUntil, false, async (refresh) => {
+              const decision = await decide(refresh, named, objectOf)
+              if (decision.is === 'granted' && decision.decided) {
+                const sealed = await seals(undefined).seal(own.key, JSON.stringify(decision.decided), lifeMs)
+                await own.storage.write(decidedKey, sealed, undefined, undefined)
+              }
+              return decision
+            })
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
@@ -444,7 +458,6 @@ class SignInServer {
     })
     if (!found) return undefined
     const { user, tenant } = found.grant.props
-    const { provider, name, login, email, emailVerified, groups } = user
     return {
       iss: site.origin,
       sub: found.userId,
@@ -453,14 +466,27 @@ class SignInServer {
       scope: found.scope.join(' '),
       iat: found.createdAt,
       exp: found.expiresAt,
-      provider,
-      ...(name !== undefined && { name }),
-      ...(login !== undefined && { preferred_username: login }),
-      ...(email !== undefined && { email }),
-      ...(emailVerified !== undefined && { email_verified: emailVerified }),
-      ...(groups && { groups }),
+      grant_id: found.grantId,
+      ...claimsOf(user),
       ...(tenant !== undefined && { tenant }),
     }
+  }
+
+  /** Returns the claims of a stored principal, as the last refresh of its grant decided; `undefined` once the grant has ended. */
+  async #current(principal: Principal): Promise<TokenClaims | undefined> {
+    const { issuer, subject, client, claims } = principal
+    const runtime = this.#runtime
+    if (!runtime || !('grant_id' in claims)) return undefined
+    const granted = await currentGrant(objectsOf(runtime, { origin: issuer, identity: runtime.identity }), principal)
+    if (!granted) return undefined
+    const known = { iss: issuer, sub: subject, client_id: client }
+    if (granted.decided === undefined) return { ...claims, ...known, scope: granted.scopes }
+    const text = await runtime.seals(undefined).open(granted.key, granted.decided)
+    // Its key is no longer in EDGEMCP_KEYS.
+    if (typeof text !== 'string') return undefined
+    const { scopes, user }: Decided = JSON.parse(text)
+    const kept = Object.entries(claims).filter(([name]) => !userClaims.includes(name))
+    return { ...Object.fromEntries(kept), ...claimsOf(user), ...known, scope: scopes }
   }
 
   #siteOf(request: Request, { paths: { mcp, sse }, server, hasSessions, seals }: ServerInfo): OAuthSite {
@@ -505,6 +531,18 @@ function checkTenants({ tenant, requireTenant }: SignInOptions, authorities: rea
     )
   }
 }
+
+/** Names of the claims of `claimsOf`. */
+const userClaims = ['provider', 'name', 'preferred_username', 'email', 'email_verified', 'groups']
+
+const claimsOf = ({ provider, name, login, email, emailVerified, groups }: User): TokenClaims => ({
+  provider,
+  ...(name !== undefined && { name }),
+  ...(login !== undefined && { preferred_username: login }),
+  ...(email !== undefined && { email }),
+  ...(emailVerified !== undefined && { email_verified: emailVerified }),
+  ...(groups && { groups }),
+})
 
 /** Returns the body of a request to the authorization server; `undefined` for one that is too large. */
 async function boundedText({ body }: Request): Promise<string | undefined> {

@@ -149,9 +149,6 @@ function linkUrl(principal: Principal, provider: IdentityProvider, all: readonly
   return url.href
 }
 
-/** Claims of `signIn()` that tasks store: see `grantTenantOf`. */
-export const grantClaims = ['sub', 'tenant']
-
 /** Returns the tenant of the grant: `forTenant()` may name another one. */
 function grantTenantOf({ claims, tenant }: Principal): string | undefined {
   if (!('sub' in claims)) return tenant

@@ -1,0 +1,262 @@
+/** Subscriptions and tasks end with the access of their caller, without an option of the developer. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
+import { RawClient, type Registered, type Tokens } from '../sign-in/client.ts'
+import { GitHub } from '../sign-in/github.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
+import { knowing, TaskClient, textOf } from '../tasks/client.ts'
+import { Internet, Receiver } from './receivers.ts'
+
+const internet = new Internet()
+let server: ControlledServer
+let gitHub: GitHub
+let people: RawClient
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startControlled('test/events/lasting', { GITHUB: gitHub.url }, (request) =>
+    request.url.startsWith(gitHub.url) ? undefined : internet.answer(request),
+  )
+  people = new RawClient(server.url)
+})
+beforeEach(() => {
+  gitHub.account = { id: Math.floor(Math.random() * 1e9), login: 'ada', name: 'Ada Lovelace' }
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+async function ask<T>(name: string, ...args: unknown[]): Promise<T> {
+  const body = JSON.stringify({ name, args })
+  return (await (await fetch(new URL('/do', server.url), { method: 'POST', body })).json()) as T
+}
+
+type Key = { readonly id: string; readonly key: string }
+const both = ['notes:read', 'notes:write']
+async function newKey(scopes: readonly string[] = both, options: object = {}, tenant?: string) {
+  const owner = { subject: crypto.randomUUID(), ...(tenant !== undefined && { tenant }) }
+  return { owner, ...(await ask<Key>('create', owner, { scopes, ...options })) }
+}
+
+/** Subscribes to an event. */
+async function subscribed(token: string, name = 'saved') {
+  const receiver = new Receiver(internet, crypto.randomUUID())
+  await using client = await connect(server.url, { revision: '2025-11-25', token })
+  const delivery = { mode: 'webhook', url: receiver.url, secret: receiver.secret }
+  const params = { name, arguments: {}, delivery, ttlMs: null }
+  const { id, refreshBefore } = (await client.request('events/subscribe', params)) as {
+    id: string
+    refreshBefore: string
+  }
+  const hours = Math.round((Date.parse(refreshBefore) - Date.now()) / 3_600_000)
+  return {
+    hours,
+    /** Publishes an event, which reaches the receiver. */
+    async receives() {
+      const count = receiver.events.length
+      const event = crypto.randomUUID()
+      await ask('publish', name, event)
+      expect((await receiver.received(count + 1)).at(-1)?.body.data).toEqual({ id: event })
+    },
+    /** Publishes an event, which ends the subscription and is not sent. Returns the reason. */
+    async ends() {
+      const count = receiver.events.length
+      await ask('publish', name, crypto.randomUUID())
+      const text = `The subscription ${id} to "${name}" has ended: `
+      const reasons = () =>
+        server.harness.getLogs().flatMap(({ message }) => message.split(text)[1]?.split('\n')[0] ?? [])
+      await expect.poll(() => reasons().length, { timeout: 5_000 }).toBeGreaterThan(0)
+      expect(receiver.events.length).toBe(count)
+      return reasons()[0]
+    },
+  }
+}
+
+/** Begins a task that waits for input. Returns a function that answers, and returns the ended task. It takes another token of the same principal. */
+async function waiting(token: string) {
+  const sent = (text: string) => ({ capabilities: knowing, user: `Bearer ${text}` })
+  const client = new TaskClient(server.url)
+  const taskId = await client.begin('confirm', {}, sent(token))
+  await client.until(taskId, 'input_required', sent(token))
+  return async (status: 'completed' | 'failed', reader = token) => {
+    const inputResponses = { sure: { action: 'accept', content: {} } }
+    await client.result('tasks/update', { taskId, inputResponses }, sent(reader))
+    return client.until(taskId, status, sent(reader))
+  }
+}
+
+const refused = "reauthorize of the server's auth refused the caller who began it"
+
+describe('of an API key', () => {
+  test('last for maxTtl, and end once it is revoked, before the next attempt', async () => {
+    const { key, id, owner } = await newKey()
+    const one = await subscribed(key)
+    expect(one.hours).toBe(7 * 24)
+    await one.receives()
+    await ask('revoke', owner, id)
+    expect(await one.ends()).toContain(refused)
+  })
+
+  test('end once it was rotated and its grace is over; those of its successor go on', async () => {
+    const { key, id, owner } = await newKey()
+    const one = await subscribed(key)
+    const { key: successor } = await ask<Key>('rotate', owner, id, { grace: 0 })
+    const other = await subscribed(successor)
+    await other.receives()
+    expect(await one.ends()).toContain(refused)
+  })
+
+  test('are not ended by another key of its owner', async () => {
+    const { owner, key } = await newKey()
+    const other = await ask<Key>('create', owner, { scopes: both })
+    const one = await subscribed(key)
+    await ask('revoke', owner, other.id)
+    await one.receives()
+  })
+
+  test('fail at the next step of a task, and a task of a valid key has the claims of its key', async () => {
+    const { owner, key, id } = await newKey(both, { claims: { plan: 'pro' } })
+    const other = await ask<Key>('create', owner, { scopes: both })
+    const [goOn, stop] = [await waiting(other.key), await waiting(key)]
+    const { claims, ...principal } = JSON.parse(String(textOf(await (await waiting(key))('completed'))))
+    expect(principal).toMatchObject({ subject: owner.subject, scopes: both })
+    expect(claims).toMatchObject({ plan: 'pro', jti: id })
+    expect(JSON.stringify(claims)).not.toContain(key)
+    await ask('revoke', owner, id)
+    expect((await stop('failed', other.key)).error).toMatchObject({ message: `The task was stopped: ${refused}` })
+    expect(await goOn('completed')).toBeDefined()
+  })
+})
+
+describe('of a user who signed in', () => {
+  test('last for maxTtl, and end once the user has signed out, before the next attempt', async () => {
+    const { tokens } = await people.signIn(new Browser())
+    const one = await subscribed(tokens.access_token, 'named')
+    expect(one.hours).toBe(7 * 24)
+    await one.receives()
+    await ask('signOut', { issuer: server.url.origin, subject: `github.${gitHub.account.id}` })
+    expect(await one.ends()).toContain(refused)
+  })
+
+  test('end once the client has revoked its refresh token, and those of another client go on', async () => {
+    const [one, two] = [await people.signIn(new Browser()), await people.signIn(new Browser())]
+    const ended = await subscribed(one.tokens.access_token)
+    const kept = await subscribed(two.tokens.access_token)
+    await people.token({ token: one.tokens.refresh_token, client_id: one.client.id })
+    await kept.receives()
+    expect(await ended.ends()).toContain(refused)
+  })
+
+  test('end when grantScopes gave fewer scopes at a refresh, if they need them, and do not get others', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const [reading, writing] = [await subscribed(tokens.access_token), await subscribed(tokens.access_token, 'written')]
+    await writing.receives()
+    const goOn = await waiting(tokens.access_token)
+    gitHub.account.login = 'guest'
+    const refreshed = await people.token(people.refreshForm(client, tokens.refresh_token))
+    expect(await refreshed.json()).toMatchObject({ scope: 'notes:read' })
+    expect(await writing.ends()).toContain('lacks a scope')
+    await reading.receives()
+    expect(JSON.parse(String(textOf(await goOn('completed'))))).toMatchObject({
+      scopes: ['notes:read'],
+      claims: { preferred_username: 'guest', name: 'Ada Lovelace' },
+    })
+  })
+
+  test('have no more scopes than the token with which they began', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const form = { ...people.refreshForm(client, tokens.refresh_token), scope: 'notes:read' }
+    const narrow = (await (await people.token(form)).json()) as { access_token: string; refresh_token: string }
+    const goOn = await waiting(narrow.access_token)
+    await people.token(people.refreshForm(client, narrow.refresh_token))
+    expect(JSON.parse(String(textOf(await goOn('completed')))).scopes).toEqual(['notes:read'])
+  })
+
+  test('go on after a refresh with narrower scopes: it is the client that wants fewer', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const writing = await subscribed(tokens.access_token, 'written')
+    await people.token({ ...people.refreshForm(client, tokens.refresh_token), scope: 'notes:read' })
+    await writing.receives()
+  })
+
+  test('have the claims of the last refresh', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const one = await subscribed(tokens.access_token, 'named')
+    gitHub.account.name = 'Ada Byron'
+    await people.token(people.refreshForm(client, tokens.refresh_token))
+    expect(await one.ends()).toContain('visibleTo')
+  })
+
+  /** The same client signs in again. */
+  async function again({ id, secret }: Registered) {
+    const asked = people.ask({ id, secret })
+    const form = people.codeForm(asked, await people.code(asked))
+    return (await (await people.token(form)).json()) as Tokens
+  }
+
+  test('go on when the client signs in again, and end with that grant', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const [goOn, one] = [await waiting(tokens.access_token), await subscribed(tokens.access_token)]
+    const later = await again(client)
+    await goOn('completed', later.access_token)
+    await one.receives()
+    await people.token({ token: later.refresh_token, client_id: client.id })
+    expect(await one.ends()).toContain(refused)
+  })
+
+  test('end when the client signs in again for another tenant', async () => {
+    gitHub.account.name = 'of acme'
+    const { client, tokens } = await people.signIn(new Browser())
+    const one = await subscribed(tokens.access_token)
+    await one.receives()
+    gitHub.account.name = 'of globex'
+    await again(client)
+    expect(await one.ends()).toContain(refused)
+  })
+
+  test('end when the user has signed out, also if the client signs in again', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const one = await subscribed(tokens.access_token)
+    const fails = await waiting(tokens.access_token)
+    await ask('signOut', { issuer: server.url.origin, subject: `github.${gitHub.account.id}` })
+    const later = await again(client)
+    expect((await fails('failed', later.access_token)).error).toMatchObject({
+      message: `The task was stopped: ${refused}`,
+    })
+    expect(await one.ends()).toContain(refused)
+  })
+})
+
+describe('after a deployment', () => {
+  afterEach(() => server.reload({ DEPLOYED: '' }))
+
+  test('end when it needs another scope, and when no auth has their issuer', async () => {
+    const key = await subscribed((await newKey()).key)
+    const user = await subscribed((await people.signIn(new Browser())).tokens.access_token)
+    const other = await subscribed('third_')
+    await server.reload({ DEPLOYED: 'strict' })
+    expect(await key.ends()).toContain('Requires the scopes base')
+    expect(await user.ends()).toContain('no longer has reauthorize')
+    expect(await other.ends()).toContain('does not accept callers of the issuer "https://old.example"')
+  })
+
+  test('end when it accepts another tenant only. The option reauthorize takes scopes away, and adds none', async () => {
+    const plain = await subscribed((await newKey()).key)
+    const { key } = await newKey(['notes:read', 'other'], {}, 'acme')
+    const [goOn, ofTenant] = [await waiting(key), await subscribed(key)]
+    await server.reload({ DEPLOYED: 'tenant' })
+    await ofTenant.receives()
+    expect(await plain.ends()).toContain('The token has no claim "tenant"')
+    expect(JSON.parse(String(textOf(await goOn('completed')))).scopes).toEqual(['notes:read'])
+  })
+})
+
+test('of keys and grants end when these expire', async () => {
+  const { key } = await newKey(both, { expiresIn: '1h' })
+  const { tokens } = await people.signIn(new Browser())
+  const [ofKey, ofGrant] = [await subscribed(key), await subscribed(tokens.access_token)]
+  await server.advance(49 * 3_600_000)
+  expect(await ofKey.ends()).toContain(refused)
+  expect(await ofGrant.ends()).toContain(refused)
+})
