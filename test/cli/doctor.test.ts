@@ -209,6 +209,13 @@ const mistakes: Mistake[] = [
     mends: true,
   },
   {
+    what: 'events whose callback URLs reach the own zone',
+    files: inMain('const server', "import type {} from 'edgemcp/events'\nconst server"),
+    found: ['callback-urls', 'error', 'wrangler.toml', 'compatibility_flags'],
+    fix: 'Add the flag.',
+    mends: true,
+  },
+  {
     what: 'a flag that is not needed',
     files: inConfig('"enable_request_signal"', '"enable_request_signal", "nodejs_compat"'),
     found: ['nodejs-compat', 'hint', 'wrangler.toml', 'compatibility_flags'],

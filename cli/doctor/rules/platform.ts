@@ -50,7 +50,18 @@ export function platform({ folder, config, sources }: Project): Finding[] {
       change: withFlags([...flagsNow, 'enable_request_signal']),
     })
   }
-  const isPublic = flags.some((flag) => /^global_fetch_(?:strictly_public|private_origin)$/.test(flag))
+  const publicFetch = 'global_fetch_strictly_public'
+  if (!flags.includes(publicFetch) && find(sources, /['"]edgemcp\/events['"]/, 'code')) {
+    findings.push({
+      ...at('callback-urls', 'error', 'compatibility_flags', 'compatibility_date'),
+      problem:
+        'The flag global_fetch_strictly_public is missing: events() sends to callback URLs of your own zone without passing Cloudflare, ' +
+        'so any subscriber reaches its origin server.',
+      fix: 'Add the flag.',
+      change: withFlags([...flagsNow, publicFetch]),
+    })
+  }
+  const isPublic = flagsNow.some((flag) => /^global_fetch_(?:strictly_public|private_origin)$/.test(flag))
   if (!isPublic && find(sources, /['"]edgemcp\/sign-in['"]/, 'code')) {
     findings.push({
       ...at('client-metadata', 'hint', 'compatibility_flags', 'compatibility_date'),
@@ -58,7 +69,7 @@ export function platform({ folder, config, sources }: Project): Finding[] {
         'The flag global_fetch_strictly_public is missing, so signIn() offers no client id metadata documents: ' +
         'Claude and ChatGPT fall back to dynamic registration, which 2026-07-28 deprecates.',
       fix: 'Add the flag.',
-      change: withFlags([...flagsNow, 'global_fetch_strictly_public']),
+      change: withFlags([...flagsNow, publicFetch]),
     })
   }
   const node = flags.find((flag) => /^nodejs_compat(?:_v2)?$/.test(flag) && !flags.includes(`no_${flag}`))

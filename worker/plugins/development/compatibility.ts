@@ -5,10 +5,20 @@ const oldest = '2026-02-24'
 
 let isDone = false
 
+// The types of the platform do not have it yet.
+const { compatibilityFlags: flags } = (globalThis as { Cloudflare?: { compatibilityFlags?: Flags } }).Cloudflare ?? {}
+
+/** Warns of callback URLs that reach the origin server of the own zone. */
+export function warnOfPrivateFetch(): void {
+  if (flags?.global_fetch_strictly_public === false) {
+    console.warn(
+      'edgemcp/events needs compatibility_flags = ["global_fetch_strictly_public"] in wrangler.toml: without it, any subscriber reaches the origin server of your own zone',
+    )
+  }
+}
+
 /** Warns, once, of a compatibility date that is too old, and of a flag that is missing. The runtime names no date, but what each date changes. */
 export function warnOfCompatibility(): void {
-  // The types of the platform do not have it yet.
-  const { compatibilityFlags: flags } = (globalThis as { Cloudflare?: { compatibilityFlags?: Flags } }).Cloudflare ?? {}
   if (isDone || !flags) return
   isDone = true
   if (flags.delete_all_deletes_alarm === false) warnOfOldDate(flags)

@@ -6,7 +6,7 @@ import type { AnyPlugin, Auth, Plugin } from '../../plugin.ts'
 import { newestWithSessions } from '../../protocol/revisions/index.ts'
 import type { Limiter } from '../../request-hooks.ts'
 import { atFirstRequest } from './at-first-request.ts'
-import { warnOfCompatibility } from './compatibility.ts'
+import { warnOfCompatibility, warnOfPrivateFetch } from './compatibility.ts'
 import { type Guards, warnOfColons, warnOfLimits, warnOfScopes } from './declared-mistakes.ts'
 import { type Described, describe } from './described.ts'
 import { effectsWatcher } from './effects.ts'
@@ -46,6 +46,7 @@ export function watch<O extends Guards & Described>(
   const { auth, tenants, plugins = [] } = options
   const has = (plugin: string) => plugins.some(({ name }) => name === plugin)
   warnOfCompatibility()
+  if (has('events')) warnOfPrivateFetch()
   warnOfMalformedKeys()
   if (!has('sessions')) atFirstRequest(() => announceWithoutSessions(declarations.options.name))
   // Once everything is declared.

@@ -19,6 +19,7 @@ import type { Plugin, Runtime } from '../../plugin.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
+import { isLoopback } from '../../protocol/loopback.ts'
 import { clientKey, ownerKey, type Principal } from '../../protocol/principal.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
@@ -262,7 +263,7 @@ async function subscribe(
   const { secret } = delivery
   if (!readSecret(secret))
     throw new McpError('invalid_params', 'delivery.secret must be "whsec_" and 24 to 64 bytes in base64')
-  const problem = problemOfUrl(url, globalThis.process?.env?.NODE_ENV === 'development')
+  const problem = problemOfUrl(url, globalThis.process?.env?.NODE_ENV === 'development' && isLocal(context.call))
   if (problem !== undefined) throw new McpError('invalid_params', `delivery.url is not accepted: ${problem}`)
   const auth = await runtime.auth()
   const isReauthorized = storedFor(principal, auth ?? {}).reauthorize !== undefined
@@ -300,6 +301,13 @@ async function subscribe(
     ...(status && { deliveryStatus: status }),
   }
 }
+
+/**
+ * Whether a request names this machine. Cloudflare finds a deployed Worker by the host of a URL, so it gets none, also if it was built for
+ * development.
+ */
+const isLocal = ({ request }: MethodContext['call']): boolean =>
+  request !== undefined && isLoopback(new URL(request.url).hostname)
 
 async function unsubscribe(context: MethodContext, runtime: Runtime): Promise<Result> {
   const { id, owner } = await identityOf(context, runtime)
