@@ -183,6 +183,7 @@ describe('of a user who signed in', () => {
   test('have the claims of the last refresh', async () => {
     const { client, tokens } = await people.signIn(new Browser())
     const one = await subscribed(tokens.access_token, 'named')
+    await one.receives()
     gitHub.account.name = 'Ada Byron'
     await people.token(people.refreshForm(client, tokens.refresh_token))
     expect(await one.ends()).toContain('visibleTo')
