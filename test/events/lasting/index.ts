@@ -37,7 +37,7 @@ const people = signIn({
   with: github({ clientId: 'edge', clientSecret: 'hush', url }),
   tokenCacheMs: 0,
   accessTokenTtl: '1h',
-  refreshTokenTtl: '2d',
+  refreshTokenTtl: '3h',
   tenant: ({ name }) => /^of (.*)/.exec(name ?? '')?.[1],
   scopes: ['notes:read', 'notes:write'],
   grantScopes: ({ login }, approved) =>
