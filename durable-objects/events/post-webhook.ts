@@ -6,7 +6,7 @@
 import { readBodyText } from '../../worker/protocol/bounded-body.ts'
 import { sign } from './signature.ts'
 
-/** Bytes of a response that are read. */
+/** Bytes of a response that is read: a longer one counts as empty, however the network divides it. */
 const maxResponseBytes = 4096
 
 export type Webhook = {
@@ -18,7 +18,7 @@ export type Webhook = {
   readonly body: string
 }
 
-/** The status of a response, with the start of its body if that is read; or why there is none. */
+/** The status of a response, with its body if that is read; or why there is none. */
 export type WebhookResponse =
   | { readonly status: number; readonly text: string }
   | { readonly status: undefined; readonly reason: 'timeout' | 'connection_refused' }
@@ -40,7 +40,10 @@ export async function postWebhook(
   const signal = AbortSignal.timeout(timeoutMs)
   try {
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
-    if (readsBody) return { status: response.status, text: (await readBodyText(response.body, maxResponseBytes)).text }
+    if (readsBody) {
+      const { text, length } = await readBodyText(response.body, maxResponseBytes)
+      return { status: response.status, text: length > maxResponseBytes ? '' : text }
+    }
     // A body that does not end changes nothing.
     response.body?.cancel().catch(() => {})
     return { status: response.status, text: '' }
