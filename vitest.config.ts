@@ -88,9 +88,9 @@ export default defineConfig({
             'test/testing/workers/**',
             'test/testing/outside/**',
             'test/support/next-version/**',
-            // They build the package and the site, run commands, install published hosts, wait for slow readers, store
-            // large streams and many subscriptions, and compare hundreds of answers with the reference server: npm run test:slow.
-            'test/slow/{package,site,start,hosts,slow-reader,large-stream,many-subscriptions}.test.ts',
+            // They build the package and the site, run commands, install published hosts, wait for slow readers and lifetimes,
+            // store large streams and many subscriptions, kill servers, and compare hundreds of answers with the reference server: npm run test:slow.
+            'test/slow/{package,site,start,hosts,slow-reader,large-stream,many-subscriptions,event-attacks,event-crash}.test.ts',
             'test/everything/everything.test.ts',
           ],
           // To load wrangler costs more than most files do with it.

@@ -53,6 +53,8 @@ export class Receiver {
 
 export class Internet {
   readonly handlers = new Map<string, (request: Request) => Promise<Response>>()
+  /** Receivers of all URLs of a host. */
+  readonly hosts = new Map<string, (request: Request) => Promise<Response>>()
   /** Requests that no handler has, by URL. */
   readonly strays: string[] = []
   /** Scopes of users by subject; `undefined`: revoked. */
@@ -60,7 +62,7 @@ export class Internet {
 
   answer = async (request: Request): Promise<Response> => {
     const { host, pathname } = new URL(request.url)
-    const own = this.handlers.get(request.url)
+    const own = this.handlers.get(request.url) ?? this.hosts.get(host)
     if (own) return own(request)
     if (host === 'idp.example') {
       const subject = pathname.slice(1)

@@ -51,7 +51,7 @@ const principalOf = (text: string): Principal | undefined => {
   return { issuer: 'https://idp.example', scopes: [], claims: {}, ...given }
 }
 
-const { PLAIN } = env as { PLAIN?: string }
+const { PLAIN, TIMEOUT = '500ms' } = env as { PLAIN?: string; TIMEOUT?: '500ms' | '1s' | '10s' }
 const auth: Auth = {
   allowAnonymous: true,
   authenticate: async ({ headers }) => {
@@ -73,7 +73,7 @@ const worker = serve(server, {
   plugins: [
     sessions(),
     subscriptions(),
-    events([orderPaid, audited, hidden, odd, noteSaved], { timeout: '500ms', maxSubscriptions: 5 }),
+    events([orderPaid, audited, hidden, odd, noteSaved], { timeout: TIMEOUT, maxSubscriptions: 5 }),
   ],
 })
 
