@@ -988,6 +988,22 @@ export const planted: readonly PlantedDefect[] = [
     clients: ['event subscribers'],
   },
   {
+    name: 'a tenant receives the events of others',
+    means: 'Recipients of a tenant are stored as everyone.',
+    file: 'worker/plugins/events/event.ts',
+    search: 'return { issuer, tenant }',
+    replacement: 'return { everyone: true }',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'an event is attempted once',
+    means: 'Its delivery ends before the receiver has answered.',
+    file: `${events}/event-owner.ts`,
+    search: 'const response = await postWebhook(',
+    replacement: 'this.#finish(delivery)\n    const response = await postWebhook(',
+    clients: ['event subscribers'],
+  },
+  {
     name: 'an owner who cannot be reached is forgotten',
     means: 'A call to the object of a user that is lost is not repeated.',
     file: `${events}/event-index.ts`,

@@ -84,7 +84,7 @@ export function entryPointsOf(source: string): Record<string, string> {
   )
 }
 
-const replacing = ({ file, search, replacement }: Replacement): Plugin => ({
+export const replacing = ({ file, search, replacement }: Replacement): Plugin => ({
   name: `replacing in ${file}`,
   setup({ onLoad }) {
     onLoad({ filter: new RegExp(`/${RegExp.escape(file)}$`) }, ({ path }) => {
