@@ -648,3 +648,17 @@ test.each([
 ])('a payload that %s is not published', async (_, payload, message) => {
   await expect(publish('order.paid', payload, { everyone: true })).rejects.toThrow(message)
 })
+
+test('an event that is published twice with one id is delivered once', async () => {
+  const receiver = new Receiver(internet, 'once')
+  await using _ = await subscribed('once', receiver, 'once')
+  for (const id of ['order-1', 'order-1', 'order-2'])
+    expect(await publish('order.paid', { shop: 'once', total: 1 }, { everyone: true }, { id, key: 'k' })).toBe(id)
+  const events = await receiver.received(2)
+  expect(events.map(({ id }) => id)).toEqual(['order-1', 'order-2'])
+})
+
+test.each(['', 'a.b', 'a b', 'a\n', 'ä', 'x'.repeat(129), 5])('the id %j is refused', async (id) => {
+  const publishing = publish('order.paid', { shop: 'x', total: 1 }, { everyone: true }, { id })
+  await expect(publishing).rejects.toThrow('"id" of publish() of event "order.paid" must be 1 to 128 printable')
+})

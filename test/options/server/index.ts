@@ -5,6 +5,7 @@ import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider, oneOf, tenants } from 'edgemcp/auth'
 import { combine, mount, proxy, routeByHost, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
+import { fromWebhook } from 'edgemcp/events'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
 import { observe } from 'edgemcp/observe'
@@ -1120,6 +1121,30 @@ const pluginsAndWorkers: readonly Case[] = [
     'routeByHost: a server',
     () => routeByHost(loose({ 'a.example': newServer() })),
     '"a.example" of routeByHost() is a server, not a Worker: pass serve(server)',
+  ],
+  [
+    'fromWebhook: unknown provider',
+    () => fromWebhook(loose('gitlab'), loose({})),
+    '"provider" of fromWebhook() must be stripe, github or standard-webhooks, not "gitlab"',
+  ],
+  [
+    'fromWebhook: no secret',
+    () => fromWebhook('stripe', loose({ path: '/stripe', on() {} })),
+    '"secret" of fromWebhook() must be a function, not undefined',
+  ],
+  [
+    'fromWebhook: a secret that is no function',
+    () => fromWebhook('github', loose({ path: '/github', secret: 'x', on() {} })),
+    '"secret" of fromWebhook() must be a function, not "x"',
+  ],
+  [
+    'fromWebhook: tenants that differ by path',
+    () =>
+      served({
+        tenants: tenants('/{tenant}/mcp', () => undefined),
+        plugins: [fromWebhook('github', { path: '/github', secret: () => 'x', on() {} })],
+      }),
+    'The tenants of this endpoint differ by path, so "/github" of fromWebhook() has no address: let them differ by host, or receive the webhooks with a serve() of its own',
   ],
   ['tenants: no pattern', () => tenants(loose(5), () => undefined), '"pattern" of tenants() must be a string, not 5'],
   [

@@ -71,10 +71,20 @@ export interface Event<P = unknown> {
    *
    * @param payload the event, as `payloadSchema` validates it; its JSON has at most 262,144 bytes with name and time
    * @param recipients who receives it
-   * @param options `key`: events with the same key reach each subscription in the order in which they were published. Default: in any order
    * @throws Error for a payload that does not match, and when no endpoint serves the event
    */
-  publish(payload: P, recipients: EventRecipients, options?: { readonly key?: string }): Promise<string>
+  publish(payload: P, recipients: EventRecipients, options?: PublishOptions): Promise<string>
+}
+
+/** Configures `publish()` of an event. */
+export type PublishOptions = {
+  /** Events with the same key reach each subscription in the order in which they were published. Default: in any order. */
+  readonly key?: string
+  /**
+   * Id of the event: 1 to 128 printable ASCII characters without spaces and dots. Of several events with one id, a user receives the first, for
+   * a day. Default: a new id.
+   */
+  readonly id?: string
 }
 
 /** An event, as the plugin uses it. */
@@ -116,6 +126,15 @@ const kinds: KindsOf<EventDefinition<any, any>> = {
   resource: kind.fn,
 }
 
+const publishKinds: KindsOf<PublishOptions> = {
+  key: kind.name,
+  // Receivers sign the id, the time and the body with dots between them.
+  id: [
+    (value) => typeof value === 'string' && /^[!-\-/-~]{1,128}$/.test(value),
+    '1 to 128 printable ASCII characters without spaces and dots',
+  ],
+}
+
 /**
  * Declares an event, which `events()` serves to clients and `publish()` sends to subscribers.
  *
@@ -149,12 +168,12 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
     name,
     async publish(given, recipients, options = {}) {
       const to = readRecipients(recipients)
-      checkOptions(`publish() of ${owner}`, options, { key: kind.name })
+      checkOptions(`publish() of ${owner}`, options, publishKinds)
       const checked = await payload.check(given)
       if ('issues' in checked) throw new Error(`The payload of ${owner} is invalid: ${issuesText(checked.issues)}`)
       if (!isObject(checked.value) || 'type' in checked.value)
         throw new Error(`The payload of ${owner} must be an object without a member "type"`)
-      const id = `evt_${crypto.randomUUID()}`
+      const { id = `evt_${crypto.randomUUID()}`, key } = options
       const body = JSON.stringify({ eventId: id, name, timestamp: new Date().toISOString(), data: checked.value })
       const { byteLength } = utf8(body)
       if (byteLength > maxBytes)
@@ -163,7 +182,7 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
         )
       if (endpoints.size === 0)
         throw new Error(`No endpoint serves ${owner}: pass it to events() in the plugins of serve()`)
-      const publication = { id, body, ...(options.key !== undefined && { key: options.key }) }
+      const publication = { id, body, ...(key !== undefined && { key }) }
       // The schema has validated the payload.
       const uri = resource?.(checked.value as Infer<P>)
       await Promise.all([...endpoints.values()].map((publish) => publish(publication, to, uri)))

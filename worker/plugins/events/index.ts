@@ -1,3 +1,9 @@
 /** edgemcp/events: Publish events to which clients subscribe by webhook. */
-export { type Event, type EventDefinition, type EventRecipients, event } from './event.ts'
+export { type Event, type EventDefinition, type EventRecipients, event, type PublishOptions } from './event.ts'
 export { type EventsClass, type EventsOptions, events } from './events.ts'
+export {
+  type FromWebhookOptions,
+  fromWebhook,
+  type InboundWebhook,
+  type WebhookProvider,
+} from './from-webhook.ts'
