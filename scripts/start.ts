@@ -18,6 +18,8 @@ type AuthServer = {
   readonly announcement: string
   /** Variables of the Worker, which override those of its wrangler.toml. */
   readonly variables: Readonly<Record<string, string>>
+  /** Called when the Worker is ready. @param mcp URL of its endpoint */
+  onReady?(mcp: URL): Promise<void>
   stop(): Promise<void>
 }
 
@@ -53,6 +55,7 @@ await worker.ready
 console.log(`ready on ${new URL('/mcp', await worker.url)}`)
 console.log(`inspector on ${new URL(`/?inspector=${inspectorKey}`, await worker.url)}`)
 if (authServer) console.log(authServer.announcement)
+await authServer?.onReady?.(new URL('/mcp', await worker.url))
 
 let stopping = false
 async function stop(): Promise<void> {

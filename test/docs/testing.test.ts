@@ -15,7 +15,7 @@ test('every code block of docs/guides/testing.md is part of a test that runs', (
       .filter((name) => /\.(?:ts|txt)$/.test(name))
       .map((name) => unwrapped(read(`${folder}/${name}`))),
   )
-  expect(shown).toHaveLength(10)
+  expect(shown).toHaveLength(11)
   for (const code of shown)
     expect(
       run.filter((source) => source.includes(unwrapped(code))),

@@ -1,7 +1,7 @@
 /** Events by webhook: subscriptions, deliveries and their limits, over HTTP. */
 import { createMCPClient, experimental_createMCPEventWebhook } from '@ai-sdk/mcp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect } from '../../worker/testing/index.ts'
+import { connect, type ReceivedChallenge, type ReceiverAnswers } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Internet, Receiver, secretOf } from './receivers.ts'
 
@@ -58,18 +58,20 @@ describe.each(revisions)('in %s', (revision) => {
       cursor: expect.stringMatching(/^\d+$/),
       truncated: false,
     })
-    const [verification] = receiver.verifications
+    const [verification] = receiver.challenges
     expect(verification).toMatchObject({ subscription: subscribed.id, id: expect.stringMatching(/^msg_verification_/) })
     const id = await paid(shop, 5)
     const [event] = await receiver.received(1)
     expect(event).toMatchObject({
       id,
       subscription: subscribed.id,
-      body: { eventId: id, name: 'order.paid', data: { shop, total: 5 }, timestamp: expect.any(String) },
+      name: 'order.paid',
+      data: { shop, total: 5 },
+      timestamp: expect.any(String),
     })
     const again = await client.request('events/subscribe', wanting(receiver, shop))
     expect(again).toMatchObject({ id: subscribed.id, deliveryStatus: { active: true, lastError: null } })
-    expect(receiver.verifications).toHaveLength(1)
+    expect(receiver.challenges).toHaveLength(1)
     const { mode: _, ...delivery } = wanting(receiver, shop).delivery
     expect(await client.request('events/unsubscribe', { ...wanting(receiver, shop), delivery })).toMatchObject({})
     await expect(client.request('events/unsubscribe', wanting(receiver, shop))).rejects.toMatchObject({
@@ -134,11 +136,11 @@ describe('deliveries', () => {
   ])('are repeated after %s, newly signed, with the same id and body', async (what, answer) => {
     const receiver = new Receiver(internet, `repeated ${what}`.replaceAll(/\W/g, '-'))
     await using _ = await subscribed('retry', receiver, what)
-    receiver.answer = () => (receiver.events.length === 1 ? answer() : new Response('ok'))
+    receiver.answers = () => (receiver.events.length === 1 ? answer() : new Response('ok'))
     const id = await paid(what)
     const [first, second] = await receiver.received(2)
     expect(first?.id).toBe(id)
-    expect(second).toMatchObject({ id, body: first?.body })
+    expect(second).toEqual(first)
     expect(internet.strays).toEqual([])
   })
 
@@ -147,7 +149,7 @@ describe('deliveries', () => {
     const quick = new Receiver(internet, 'quick')
     await using one = await subscribed('both', stuck, 'stuck')
     await one.client.request('events/subscribe', wanting(quick, 'quick'))
-    stuck.answer = () => new Promise<Response>(() => {})
+    stuck.answers = () => new Promise<Response>(() => {})
     for (let index = 0; index < 150; index += 1) await paid('stuck')
     await paid('quick')
     await quick.received(1)
@@ -159,7 +161,7 @@ describe('deliveries', () => {
     await using one = await subscribed('refreshed', receiver, 'refreshed')
     const answering = Promise.withResolvers<Response>()
     const asked = Promise.withResolvers<void>()
-    receiver.answer = () => {
+    receiver.answers = () => {
       asked.resolve()
       return receiver.events.length === 1 ? answering.promise : new Response(null, { status: 204 })
     }
@@ -188,17 +190,15 @@ describe('deliveries', () => {
   test('with a key arrive in order, also after a failure; others do not wait', async () => {
     const receiver = new Receiver(internet, 'order')
     await using _ = await subscribed('order', receiver, 'order')
-    receiver.answer = ({ body }) => {
-      const { total } = body.data as { total: number }
-      const isFirst =
-        receiver.events.filter((event) => (event.body.data as { total: number }).total === total).length === 1
+    receiver.answers = ({ data: { total } }) => {
+      const isFirst = receiver.events.filter((event) => event.data.total === total).length === 1
       return new Response(null, { status: total === 1 && isFirst ? 500 : 204 })
     }
     for (const total of [1, 2, 3])
       await publish('order.paid', { shop: 'order', total }, { everyone: true }, { key: 'k' })
     await publish('order.paid', { shop: 'order', total: 9 }, { everyone: true })
     const events = await receiver.received(5)
-    const totals = events.map(({ body }) => (body.data as { total: number }).total)
+    const totals = events.map(({ data }) => data.total)
     expect(totals.filter((total) => total !== 9)).toEqual([1, 1, 2, 3])
     expect(totals.indexOf(9)).toBeLessThan(4)
   })
@@ -206,7 +206,7 @@ describe('deliveries', () => {
   test('end with 410; an event that is refused with 413 is not sent again, and the next one is', async () => {
     const receiver = new Receiver(internet, 'gone')
     await using one = await subscribed('gone', receiver, 'gone')
-    receiver.answer = () => new Response(null, { status: receiver.events.length === 1 ? 413 : 410 })
+    receiver.answers = () => new Response(null, { status: receiver.events.length === 1 ? 413 : 410 })
     await paid('gone', 1)
     await receiver.received(1)
     await paid('gone', 2)
@@ -214,7 +214,7 @@ describe('deliveries', () => {
     await expect
       .poll(() => one.client.request('events/unsubscribe', wanting(receiver, 'gone')).catch(({ code }) => code))
       .toBe(-32011)
-    expect(receiver.events.map(({ body }) => (body.data as { total: number }).total)).toEqual([1, 2])
+    expect(receiver.events.map(({ data }) => data.total)).toEqual([1, 2])
   })
 })
 
@@ -243,9 +243,7 @@ describe('recipients', () => {
     await publish('order.paid', { shop: what, total: 2 }, { everyone: true })
     const totals = await Promise.all(
       receivers.map(async (receiver, index) =>
-        (await receiver.received(expected.includes(index) ? 2 : 1)).map(
-          ({ body }) => (body.data as { total: number }).total,
-        ),
+        (await receiver.received(expected.includes(index) ? 2 : 1)).map(({ data }) => data.total),
       ),
     )
     expect(totals.map((all) => all.toSorted())).toEqual(
@@ -273,7 +271,7 @@ describe('authorization', () => {
     expect(events).toMatchObject([{ name: 'order.paid', delivery: ['poll'] }])
     const receiver = new Receiver(internet, 'anonymous')
     await expect(client.request('events/subscribe', wanting(receiver, 'x'))).rejects.toMatchObject({ code: -32012 })
-    expect(receiver.verifications).toEqual([])
+    expect(receiver.challenges).toEqual([])
   })
 
   test('an event with scopes or visibleTo is listed for those who may receive it', async () => {
@@ -318,7 +316,7 @@ describe('authorization', () => {
     internet.handlers.delete('https://idp.example/asked')
     await publish('order.paid', { shop: 'asked', total: 2 }, { everyone: true })
     const [first] = await receiver.received(1)
-    expect(first?.body.data).toMatchObject({ total: 2 })
+    expect(first?.data).toMatchObject({ total: 2 })
   })
 
   test('one that the caller does not see is unknown to it', async () => {
@@ -344,13 +342,13 @@ describe('authorization', () => {
     const request = { name: 'order.audited', arguments: {}, delivery: { mode: 'webhook', url, secret } }
     await client.request('events/subscribe', request)
     const issuer = 'https://idp.example'
-    receiver.answer = () => new Response(null, { status: 503 })
+    receiver.answers = () => new Response(null, { status: 503 })
     await publish('order.audited', { id: '1' }, { user: { issuer, subject } })
     await receiver.received(1)
     internet.users.set(subject, scopes)
     await publish('order.audited', { id: '2' }, { user: { issuer, subject } })
     await expect.poll(() => client.request('events/unsubscribe', request).catch(({ code }) => code)).toBe(-32011)
-    expect(receiver.events.map(({ body }) => body.data)).toEqual([{ id: '1' }])
+    expect(receiver.events.map(({ data }) => data)).toEqual([{ id: '1' }])
   })
 
   test('another user cannot end a subscription, or learn of it', async () => {
@@ -374,14 +372,10 @@ describe('authorization', () => {
 
 describe('subscriptions', () => {
   test('a URL that does not answer the challenge is refused, and receives no event', async () => {
-    const answers: readonly (readonly [string, Receiver['verify'], string])[] = [
+    const answers: readonly (readonly [string, ReceiverAnswers<ReceivedChallenge>, string])[] = [
       ['other', () => Response.json({ challenge: 'x' }), 'challenge_failed'],
-      ['text', ({ body }) => new Response(String(body.challenge)), 'challenge_failed'],
-      [
-        'big',
-        ({ body }) => Response.json({ padding: 'x'.repeat(10_000), challenge: body.challenge }),
-        'challenge_failed',
-      ],
+      ['text', ({ challenge }) => new Response(challenge), 'challenge_failed'],
+      ['big', ({ challenge }) => Response.json({ padding: 'x'.repeat(10_000), challenge }), 'challenge_failed'],
       ['redirect', () => Response.redirect('https://hooks.example/elsewhere', 302), 'challenge_failed'],
       ['404', () => new Response(null, { status: 404 }), 'http_4xx'],
       ['500', () => new Response(null, { status: 500 }), 'http_5xx'],
@@ -390,7 +384,7 @@ describe('subscriptions', () => {
     await using client = await clientOf('liar')
     for (const [path, verify, reason] of answers) {
       const receiver = new Receiver(internet, `liar-${path}`)
-      receiver.verify = verify
+      receiver.challengeAnswers = verify
       const shop = `liar ${path}`
       await expect(client.request('events/subscribe', wanting(receiver, shop))).rejects.toMatchObject({
         code: -32015,
@@ -410,7 +404,7 @@ describe('subscriptions', () => {
     let posts = 0
     const failing = (index: number) => {
       const receiver = new Receiver(internet, `failing-${index}`)
-      receiver.verify = () => {
+      receiver.challengeAnswers = () => {
         posts += 1
         return new Response(null, { status: 404 })
       }
@@ -420,7 +414,7 @@ describe('subscriptions', () => {
     }
     const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => failing(index % 25)))
     expect(outcomes).toContainEqual([-32013, { limit: 'failedVerifications', max: 20 }])
-    kept.answer = () => new Response(null, { status: 410 })
+    kept.answers = () => new Response(null, { status: 410 })
     await paid('failing')
     await kept.received(1)
     await expect
@@ -457,9 +451,9 @@ describe('subscriptions', () => {
   test('unsubscribing ends a verification that runs', async () => {
     const receiver = new Receiver(internet, 'during')
     await using client = await clientOf('during')
-    receiver.verify = async ({ body }) => {
+    receiver.challengeAnswers = async ({ challenge }) => {
       await client.request('events/unsubscribe', wanting(receiver, 'during')).catch(() => {})
-      return Response.json({ challenge: body.challenge })
+      return Response.json({ challenge })
     }
     await expect(client.request('events/subscribe', wanting(receiver, 'during'))).rejects.toMatchObject({
       code: -32015,
@@ -474,7 +468,7 @@ describe('subscriptions', () => {
     expect(await one.client.request('events/subscribe', wanting(renewed, path))).toMatchObject({ id: one.id })
     await paid(path)
     await renewed.received(1)
-    internet.handlers.set(old.url, (request) => old.receive(request))
+    internet.handlers.set(old.url, (request) => old.fetch(request))
     await paid(path)
     await old.received(1)
   })

@@ -75,7 +75,7 @@ async function subscribed(provider: Provider, what: string) {
   return { user, receiver, [Symbol.asyncDispose]: () => client.close() }
 }
 
-const dataOf = (receiver: Receiver) => receiver.events.map(({ body }) => (body.data as { what: string }).what)
+const dataOf = (receiver: Receiver) => receiver.events.map(({ data }) => data.what)
 
 describe.each(names)('of %s', (provider) => {
   const happened = (user: string, rest: object = {}): Sent => ({
@@ -89,7 +89,7 @@ describe.each(names)('of %s', (provider) => {
     const answer = await send(provider, happened(one.user))
     expect([answer.status, await answer.text()]).toEqual([200, ''])
     const [received] = await one.receiver.received(1)
-    expect(received).toMatchObject({ id: expect.stringMatching(/^evt_[\w-]{43}$/), body: { data: { what: 'a 0' } } })
+    expect(received).toMatchObject({ id: expect.stringMatching(/^evt_[\w-]{43}$/), data: { what: 'a 0' } })
   })
 
   test('that repeat reach a user once, and those with another id again', async () => {
@@ -199,6 +199,34 @@ test('each tenant that has a host has a secret', async () => {
   expect(await status('acme', 'acme')).toBe(200)
   expect(await status('globex', 'globex')).toBe(200)
   expect(await status('acme', 'globex')).toBe(403)
+})
+
+describe('another Worker', () => {
+  const publish = async (body: object) => {
+    const response = await fetch(new URL('/publish', server.url), { method: 'POST', body: JSON.stringify(body) })
+    return [response.status, await response.text()]
+  }
+
+  test('publishes through a service binding', async () => {
+    await using one = await subscribed('github', 'bound')
+    const recipients = { user: { issuer: 'https://idp.example', subject: one.user } }
+    const options = { id: 'bound-1', key: 'k' }
+    expect(await publish({ payload: { what: 'bound' }, recipients, options })).toEqual([200, '"bound-1"'])
+    const [received] = await one.receiver.received(1)
+    expect(received).toMatchObject({ id: 'bound-1', data: { what: 'bound' } })
+  })
+
+  test.each([
+    [{ payload: { what: 'x' }, recipients: {} }, 'publish() needs one kind of recipients'],
+    [
+      { payload: { what: 'x' }, recipients: { everyone: 'yes' } },
+      '"everyone" of the recipients of publish() must be true',
+    ],
+    [{ payload: { what: 5 }, recipients: { everyone: true } }, 'The payload of event "happened" is invalid'],
+    [{ payload: { what: 'x' }, recipients: { everyone: true }, options: { id: 'a.b' } }, '"id" of publish()'],
+  ])('gets an error for %j', async (body, message) => {
+    expect(await publish(body)).toEqual([400, expect.stringContaining(message)])
+  })
 })
 
 describe('signatures', () => {

@@ -1,53 +1,23 @@
 /** Receivers of webhooks on the internet outside of a Worker, and the identity provider of its users. */
 import { Webhook } from 'standardwebhooks'
+import { type ReceivedEvent, Receiver as ReceiverOfKit } from '../../worker/testing/index.ts'
 
-export type Received = {
-  readonly at: number
-  readonly id: string
-  readonly subscription: string
-  readonly body: Record<string, unknown>
-}
-type Answer = (received: Received, request: Request) => Response | Promise<Response>
-
-/** A receiver at a URL of its own, which checks each signature by the library of Standard Webhooks. */
-export class Receiver {
-  readonly url: string
-  readonly secret: string
-  readonly events: Received[] = []
-  readonly verifications: Received[] = []
-  /** Answers an event. Default: 204. */
-  answer: Answer = () => new Response(null, { status: 204 })
-  /** Answers a verification. Default: returns the challenge. */
-  verify: Answer = ({ body }) => Response.json({ challenge: body.challenge })
-  #waiting: { readonly count: number; readonly resolve: () => void }[] = []
-
+/** A receiver at a URL of its own, whose signatures the library of Standard Webhooks checks, too. */
+export class Receiver extends ReceiverOfKit {
   constructor(internet: Internet, path: string, secret = secretOf(path), host = 'hooks.example') {
-    this.url = `https://${host}/${path}`
-    this.secret = secret
-    internet.handlers.set(this.url, (request) => this.receive(request))
+    super({ url: `https://${host}/${path}`, secret })
+    internet.handlers.set(this.url, (request) => this.fetch(request))
   }
 
   /** Resolves when it has received so many attempts of events. */
-  async received(count: number): Promise<readonly Received[]> {
-    if (this.events.length < count) {
-      await new Promise<void>((resolve) => void this.#waiting.push({ count, resolve }))
-    }
+  async received(count: number): Promise<readonly ReceivedEvent[]> {
+    while (this.events.length < count) await this.next()
     return this.events
   }
 
-  async receive(request: Request): Promise<Response> {
-    const text = await request.text()
-    const body = new Webhook(this.secret).verify(text, Object.fromEntries(request.headers)) as Record<string, unknown>
-    const id = request.headers.get('webhook-id') ?? ''
-    const received = { at: Date.now(), id, subscription: request.headers.get('X-MCP-Subscription-Id') ?? '', body }
-    if (body.type === 'verification') {
-      this.verifications.push(received)
-      return this.verify(received, request)
-    }
-    this.events.push(received)
-    const answer = await this.answer(received, request)
-    for (const { count, resolve } of this.#waiting) if (this.events.length >= count) resolve()
-    return answer
+  override async fetch(request: Request): Promise<Response> {
+    new Webhook(this.secret).verify(await request.clone().text(), Object.fromEntries(request.headers))
+    return super.fetch(request)
   }
 }
 

@@ -175,13 +175,14 @@ test('the project can run the command line', async () => {
 })
 
 test('the project runs tests with edgemcp/testing in Node.js', async () => {
-  for (const folder of ['examples', 'test/testing/outside']) {
+  for (const folder of ['examples', 'test/testing/outside', 'test/testing/orders']) {
     cpSync(join(root, folder), join(project, folder), { recursive: true })
   }
   link('wrangler')
   link('zod')
   const suites = [
     { name: 'confirm', tests: 4 },
+    { name: 'orders', tests: 1 },
     { name: 'protected', tests: 1 },
     { name: 'report', tests: 1 },
   ]
@@ -202,6 +203,7 @@ describe('a new project', () => {
     { template: 'sign-in', dashes: ['--'] },
     { template: 'gateway', dashes: ['--'] },
     { template: 'jobs', dashes: ['--'] },
+    { template: 'events', dashes: ['--'] },
   ]
   const installed = 'team'
 

@@ -7,6 +7,15 @@ export type { InProcessOptions, Target } from '../client/wire.ts'
 export { type FakeIssuer, fakeIssuer, type UserClaims } from './fake-issuer.ts'
 export type { DurableObjectRef, EvictOptions, ServerUnderTest } from './objects.ts'
 export type { FakeProvider, ProviderAnswer, ProviderUser, SignInAsOptions } from './provider/fake-provider.ts'
+export {
+  type ReceivedChallenge,
+  type ReceivedEvent,
+  Receiver,
+  type ReceiverAnswer,
+  type ReceiverAnswers,
+  type ReceiverOptions,
+  startReceiver,
+} from './receiver.ts'
 export { type Transcript, type TranscriptOptions, transcript } from './transcript.ts'
 
 import { revisions } from '../protocol/revisions/index.ts'

@@ -2,7 +2,16 @@
 import { env } from 'cloudflare:workers'
 import { type Auth, createServer, serve } from 'edgemcp'
 import { tenants } from 'edgemcp/auth'
-import { event, events, fromWebhook, type InboundWebhook, type WebhookProvider } from 'edgemcp/events'
+import {
+  type EventRecipients,
+  event,
+  events,
+  eventsEntrypoint,
+  fromWebhook,
+  type InboundWebhook,
+  type PublishOptions,
+  type WebhookProvider,
+} from 'edgemcp/events'
 import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
@@ -43,6 +52,7 @@ async function on({ type, body: given, publish }: InboundWebhook): Promise<void>
 }
 
 const secrets = env as { STRIPE?: string; GITHUB?: string; STANDARD?: string }
+const { PUBLISHER } = env as unknown as { PUBLISHER: Service<typeof McpEventPublisher> }
 const webhook = (provider: WebhookProvider, secret: () => string | undefined, path = '') =>
   fromWebhook(provider, { path: `/webhooks/${provider}${path}`, secret, on })
 
@@ -80,7 +90,22 @@ const shops = serve(server, {
 })
 
 export const { McpSession, McpEvents } = worker
+/** Publishes for other Workers. This one is bound to itself. */
+export const McpEventPublisher = eventsEntrypoint({ happened })
 export default {
-  fetch: (request: Request, env: unknown, ctx: ExecutionContext) =>
-    (request.url.includes('.shop.example') ? shops : worker).fetch(request, env, ctx),
+  async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    const { hostname, pathname } = new URL(request.url)
+    if (hostname.endsWith('.shop.example')) return shops.fetch(request, env, ctx)
+    if (pathname !== '/publish') return worker.fetch(request, env, ctx)
+    const { payload, recipients, options } = (await request.json()) as {
+      payload: { what: string }
+      recipients: EventRecipients
+      options: PublishOptions
+    }
+    try {
+      return Response.json(await PUBLISHER.happened(payload, recipients, options))
+    } catch (problem) {
+      return new Response(String(problem), { status: 400 })
+    }
+  },
 }

@@ -5,7 +5,7 @@ import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider, oneOf, tenants } from 'edgemcp/auth'
 import { combine, mount, proxy, routeByHost, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
-import { fromWebhook } from 'edgemcp/events'
+import { event, eventsEntrypoint, fromWebhook } from 'edgemcp/events'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
 import { observe } from 'edgemcp/observe'
@@ -19,6 +19,7 @@ import { skills } from 'edgemcp/skills'
 import { state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
 
 /** What a type checker would refuse. */
 const loose = (value?: unknown) => value as never
@@ -1121,6 +1122,16 @@ const pluginsAndWorkers: readonly Case[] = [
     'routeByHost: a server',
     () => routeByHost(loose({ 'a.example': newServer() })),
     '"a.example" of routeByHost() is a server, not a Worker: pass serve(server)',
+  ],
+  [
+    'eventsEntrypoint: no event',
+    () => eventsEntrypoint({ orderPaid: loose(5) }),
+    '"orderPaid" of eventsEntrypoint() must be an event that event() returned, not 5',
+  ],
+  [
+    'eventsEntrypoint: a reserved name',
+    () => eventsEntrypoint({ fetch: event('a', { payloadSchema: z.object({}) }) }),
+    'eventsEntrypoint() cannot have a method "fetch": rename the event there',
   ],
   [
     'fromWebhook: unknown provider',
