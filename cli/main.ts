@@ -12,7 +12,7 @@ import { submit } from './submit/submit.ts'
 const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Workers
 
   npx edgemcp init [folder]      create a project
-      --template <name>          hello, notes, team, sign-in, gateway or jobs
+      --template <name>          hello, notes, team, sign-in, gateway, jobs or events
       --yes                      use defaults instead of questions
 
   npx edgemcp doctor [folder]    check a project, and print how to fix it

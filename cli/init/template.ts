@@ -11,6 +11,7 @@ export const templates = {
   'sign-in': 'users sign in with GitHub, and members of an organization share a list',
   gateway: 'tools of an OpenAPI document and of another MCP server',
   jobs: 'a tool that runs as a task and writes its result to R2',
+  events: 'a tool that publishes an event, which agents receive by webhook',
 } as const
 
 export type Template = keyof typeof templates

@@ -145,7 +145,7 @@ test.each<[string, string[], string]>([
   [
     'an unknown template',
     ['init', 'a', '--template', 'nots'],
-    'Unknown template "nots": use one of hello, notes, team, sign-in, gateway, jobs.',
+    'Unknown template "nots": use one of hello, notes, team, sign-in, gateway, jobs, events.',
   ],
   ['an unknown command', ['deploy'], 'Unknown command "deploy": use init, doctor, openapi, skills or submit.'],
   ['an option of another command', ['init', 'a', '--json'], 'init has no option --json: run npx edgemcp --help.'],
@@ -190,7 +190,7 @@ describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a termi
       ['Template (hello): ', 'nothing\n'],
       ['Template (hello): ', 'notes\n'],
     ])
-    expect(said).toContain('"nothing" is not a template: type hello, notes, team, sign-in, gateway, jobs.')
+    expect(said).toContain('"nothing" is not a template: type hello, notes, team, sign-in, gateway, jobs, events.')
     expect(said).toContain('Created tea from the template notes.')
     expect(code).toBe(0)
     expect(written('tea/src/notes.ts')).toContain('export')
