@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
 /**
@@ -12,8 +13,15 @@ const { default: base } = await import('./vitest.config.ts')
 
 const { projects = [], ...test } = base.test ?? {}
 const node = projects[0]
+const report = projects[2]
 const nextVersion = projects.at(-1)
-if (typeof node !== 'object' || !('test' in node) || nextVersion === undefined) {
+if (
+  typeof node !== 'object' ||
+  !('test' in node) ||
+  typeof report !== 'object' ||
+  !('test' in report) ||
+  nextVersion === undefined
+) {
   throw new Error('vitest.config.ts has no projects to start from')
 }
 
@@ -36,6 +44,11 @@ export default defineConfig({
           exclude: [],
           testTimeout: 600_000,
         },
+      },
+      {
+        ...report,
+        plugins: [cloudflareTest({ wrangler: { configPath: './examples/orders/wrangler.toml' } })],
+        test: { ...report.test, name: 'orders', include: ['test/testing/workers/orders/*.test.ts'] },
       },
       nextVersion,
     ],
