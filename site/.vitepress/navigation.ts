@@ -33,6 +33,7 @@ export const sections: readonly Section[] = [
       ['cookbook/hide-tools', 'Hide tools from some users'],
       ['cookbook/cache', 'Cache an upstream API'],
       ['cookbook/create-once', 'Create once despite retries'],
+      ['cookbook/failed-builds', 'Notify of failed builds'],
     ],
   },
   {

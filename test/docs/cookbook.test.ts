@@ -2,11 +2,12 @@
  * Runs the servers of docs/cookbook, all in one workerd. Code, configuration and SQL are taken from the pages, so that readers copy what
  * is tested. Only addresses, secrets and the host name of each server are those of the test.
  */
+import { createHmac } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestHarness, type TestHarness } from 'wrangler'
-import { type Answers, type ConnectOptions, connect } from '../../worker/testing/index.ts'
+import { type Answers, type ConnectOptions, connect, startReceiver } from '../../worker/testing/index.ts'
 import { type StartedProvider, startIssuer, startProvider } from '../../worker/testing/node/index.ts'
 import { listen } from '../../worker/testing/node/listen.ts'
 import { namedHost } from '../support/named-host.ts'
@@ -34,7 +35,11 @@ beforeAll(async () => {
   provider = await startProvider({ users: [{ id: 1815, login: 'ada' }] })
   upstream = await listen((request) => answers.get(new URL(request.url).pathname)?.(request))
   const vars = { API_URL: upstream.url, PAYMENTS_URL: upstream.url, FEED_URL: `${upstream.url}/feed` }
-  const secrets = { CLIENT_SECRET: provider.clientSecret, SIGNING_KEY: 'a key of the test' }
+  const secrets = {
+    CLIENT_SECRET: provider.clientSecret,
+    SIGNING_KEY: 'a key of the test',
+    GITHUB_WEBHOOK_SECRET: 'a secret of the test',
+  }
   const ordered = recipes.toSorted((a, b) => Number(nameOf(b) === first) - Number(nameOf(a) === first))
   const workers = ordered.map((page) => {
     const isFirst = nameOf(page) === first
@@ -95,7 +100,7 @@ const workerOf = (recipe: string) => {
 }
 
 test('each recipe has code and configuration, and a test', () => {
-  expect(recipes).toHaveLength(12)
+  expect(recipes).toHaveLength(13)
   for (const { blocks } of recipes) {
     expect(blocks.filter(({ language }) => language === 'ts')).toHaveLength(1)
     expect(blocks.filter(({ language }) => language === 'toml')).toHaveLength(1)
@@ -220,6 +225,39 @@ describe.each(revisions)('for a client of %s', (revision) => {
     expect(await caller.request('tasks/result', { taskId: (task as { taskId: string }).taskId })).toMatchObject({
       content,
     })
+  })
+
+  test('failed-builds notifies the agents of those who watch a repository', async () => {
+    const [ada, eve] = [startReceiver(), startReceiver()]
+    for (const [sub, { delivery }] of [
+      ['ada', ada],
+      ['eve', eve],
+    ] as const) {
+      const token = issuer.tokenFor({ sub: `${sub} ${revision}` })
+      await using caller = await client('failed-builds', { revision, token })
+      await caller.request('events/subscribe', { name: 'build.failed', arguments: {}, delivery })
+      const repository = sub === 'ada' ? `acme/${revision}` : `acme/${revision}.eve`
+      await caller.callTool('watch_builds', { repository })
+    }
+    const send = (repository: string, conclusion: string, html_url: string) => {
+      const body = JSON.stringify({ repository: { full_name: repository }, workflow_run: { conclusion, html_url } })
+      const signature = createHmac('sha256', 'a secret of the test').update(body).digest('hex')
+      const headers = {
+        'X-GitHub-Event': 'workflow_run',
+        'X-GitHub-Delivery': `${repository} ${html_url}`,
+        'X-Hub-Signature-256': `sha256=${signature}`,
+      }
+      const to = 'http://failed-builds.localhost/webhooks/github'
+      return fetchOf(new Request(to, { method: 'POST', headers, body }))
+    }
+    expect((await send(`acme/${revision}`, 'success', 'https://github.example/1')).status).toBe(200)
+    for (const repository of [`acme/${revision}`, `acme/${revision}`, `acme/${revision}.eve`])
+      expect((await send(repository, 'failure', 'https://github.example/2')).status).toBe(200)
+    const url = 'https://github.example/2'
+    expect((await ada.next()).data).toEqual({ repository: `acme/${revision}`, url })
+    expect((await eve.next()).data).toEqual({ repository: `acme/${revision}.eve`, url })
+    await send(`acme/${revision}`, 'failure', 'https://github.example/3')
+    expect((await ada.next()).data).toMatchObject({ url: 'https://github.example/3' })
   })
 
   test('hono serves the routes of the app and the server', async () => {
