@@ -349,7 +349,7 @@ describe('a webhook subscription', () => {
   test('a position is never after an event that is on its way', async () => {
     const shop = 'on-its-way'
     const receiver = new Receiver(internet, shop)
-    receiver.answer = () => new Response(null, { status: 503 })
+    receiver.answers = () => new Response(null, { status: 503 })
     await subscribe('ann', receiver, shop, null)
     const before = await poll('ann', { arguments: { shop } })
     await publish(shop, 1)
@@ -357,7 +357,7 @@ describe('a webhook subscription', () => {
     const { cursor } = await subscribe('ann', receiver, shop, null)
     expect(totals((await poll('ann', { arguments: { shop }, cursor })).events)).toEqual([1])
     expect(totals((await poll('ann', { arguments: { shop }, cursor: before.cursor })).events)).toEqual([1])
-    receiver.answer = () => new Response(null, { status: 204 })
+    receiver.answers = () => new Response(null, { status: 204 })
     await unsubscribe('ann', receiver, shop)
   })
 

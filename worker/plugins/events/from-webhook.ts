@@ -36,8 +36,8 @@ export interface InboundWebhook {
   /** The tenant whose address the webhook was sent to; `undefined` for an endpoint without tenants. */
   readonly tenant: string | undefined
   /**
-   * Publishes an event, whose id is made of the id of the webhook, the name of the event and `key`: a webhook that is repeated reaches no
-   * subscriber twice. The webhook is answered after it.
+   * Publishes an event, whose id is made of the id of the webhook, the name of the event and `key`: one that a repeated webhook publishes again
+   * reaches no callback URL twice. The webhook is answered after it.
    *
    * @param options `key`: see `publish()` of an event. Several events with one name need different keys
    * @throws Error as `publish()` of an event does
