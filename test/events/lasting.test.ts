@@ -57,7 +57,7 @@ async function subscribed(token: string, name = 'saved') {
       const count = receiver.events.length
       const event = crypto.randomUUID()
       await ask('publish', name, event)
-      expect((await receiver.received(count + 1)).at(-1)?.body.data).toEqual({ id: event })
+      expect((await receiver.received(count + 1)).at(-1)?.data).toEqual({ id: event })
     },
     /** Publishes an event, which ends the subscription and is not sent. Returns the reason. */
     async ends() {

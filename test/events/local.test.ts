@@ -10,7 +10,7 @@ import { Internet, Receiver } from './receivers.ts'
 const internet = new Internet()
 const receiver = new Receiver(internet, 'local')
 const url = 'http://127.0.0.1:9/local'
-internet.handlers.set(url, (request) => receiver.receive(request))
+internet.handlers.set(url, (request) => receiver.fetch(request))
 
 const config = readConfig({ config: resolve('test/events/server/wrangler.toml') }, { hideWarnings: true })
 let server: TestServer
