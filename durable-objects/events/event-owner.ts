@@ -7,7 +7,7 @@ import { isSameText } from '../../worker/sealing/same-text.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import type { EventsHost } from './events-host.ts'
+import type { EventsHost, Termination } from './events-host.ts'
 import { postWebhook, type WebhookResponse } from './post-webhook.ts'
 import type { DeliveryStatus, LoggedEvent, LogPage, MemberId, NewSubscription, SubscribeOutcome } from './rpc.ts'
 
@@ -16,7 +16,7 @@ import type { DeliveryStatus, LoggedEvent, LogPage, MemberId, NewSubscription, S
  *
  * | table           | a row is                                                                     | until                     |
  * |-----------------|------------------------------------------------------------------------------|---------------------------|
- * | `subscriptions` | a subscription; `suspended` after its receiver has refused several attempts  | it ends, or is not refreshed |
+ * | `subscriptions` | a subscription; `suspended` after several `rejections` in a row             | it ends, or is not refreshed |
  * | `verified`      | a URL that has answered a challenge                                          | no subscription has it    |
  * | `failures`      | a verification that failed                                                   | an hour                   |
  * | `events`        | an event, without `body` once it is delivered: it is not delivered again     | a day                     |
@@ -25,7 +25,7 @@ import type { DeliveryStatus, LoggedEvent, LogPage, MemberId, NewSubscription, S
 const schema = `
 CREATE TABLE subscriptions (id TEXT PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, secret TEXT NOT NULL, previous TEXT,
   previousUntil INTEGER NOT NULL DEFAULT 0, principal TEXT NOT NULL, tenant TEXT, refreshBefore INTEGER NOT NULL,
-  suspended INTEGER NOT NULL DEFAULT 0, unauthorized INTEGER NOT NULL DEFAULT 0, lastDeliveryAt INTEGER, lastError TEXT, failedSince INTEGER);
+  suspended INTEGER NOT NULL DEFAULT 0, rejections INTEGER NOT NULL DEFAULT 0, lastDeliveryAt INTEGER, lastError TEXT, failedSince INTEGER);
 CREATE TABLE verified (url TEXT NOT NULL, client TEXT NOT NULL, PRIMARY KEY (url, client));
 CREATE TABLE failures (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL, position INTEGER NOT NULL);
@@ -49,11 +49,13 @@ type Subscription = {
   tenant: string | null
   refreshBefore: number
   suspended: number
-  unauthorized: number
+  rejections: number
   lastDeliveryAt: number | null
   lastError: string | null
   failedSince: number | null
 }
+/** A verification that runs. `isSuperseded`: its subscription was ended, or is verified again. */
+type Verification = { readonly id: string; isSuperseded: boolean; readonly ended: PromiseWithResolvers<void> }
 type Delivery = { seq: number; event: string; subscription: string; due: number }
 
 /**
@@ -76,8 +78,8 @@ const maxRunningEach = 2
 const alarmAttempts = 200
 /** Milliseconds after which an alarm begins no attempt: the platform ends one that takes minutes. */
 const alarmMs = 60_000
-/** Responses 401 in a row after which a subscription waits for its refresh: its receiver does not know it. */
-const maxUnauthorized = 5
+/** Responses 401 and 410 in a row after which a subscription waits for its refresh: its receiver may not know it any more. */
+const maxRejections = 5
 const firstRetryMs = 1000
 const longestRetryMs = hourMs
 
@@ -88,10 +90,7 @@ export class EventOwner {
   readonly #schema: Schema
   readonly #alarms: Alarms
   readonly #host: EventsHost
-  /** Verifications that run, by the id of the subscription. The last one counts. */
-  readonly #verifying = new Map<string, symbol>()
-  /** The same, as promises. */
-  readonly #verifications = new Set<Promise<unknown>>()
+  readonly #verifications = new Set<Verification>()
   readonly #running = new Map<number, { readonly subscription: string; readonly ended: Promise<void> }>()
   #poked = Promise.withResolvers<void>()
 
@@ -122,11 +121,9 @@ export class EventOwner {
       // Those that run count as failed until they succeed.
       while (this.#failedVerifications() >= max) {
         if (this.#verifications.size === 0) return { kind: 'exhausted', limit: 'failedVerifications', max }
-        await Promise.race(this.#verifications)
+        await Promise.race([...this.#verifications].map(({ ended }) => ended.promise))
       }
-      const verifying = this.#verify(subscription)
-      this.#verifications.add(verifying)
-      const refused = await verifying.finally(() => this.#verifications.delete(verifying))
+      const refused = await this.#verify(subscription)
       if (refused) return refused
     }
     const sealed = await this.#host.seal(secret, subscription.refreshBefore - Date.now() + hourMs)
@@ -182,7 +179,7 @@ export class EventOwner {
         `INSERT INTO subscriptions (id, version, name, url, secret, previous, previousUntil, principal, tenant, refreshBefore)
           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version, secret = excluded.secret,
             previous = coalesce(excluded.previous, previous), previousUntil = iif(excluded.previous IS NULL, previousUntil, excluded.previousUntil),
-            principal = excluded.principal, refreshBefore = excluded.refreshBefore, suspended = 0, unauthorized = 0`,
+            principal = excluded.principal, refreshBefore = excluded.refreshBefore, suspended = 0, rejections = 0`,
         ...[id, version, name, url, sealed, previous, now + previousSecretMs, principal, tenant, refreshBefore],
       )
       return version
@@ -195,7 +192,7 @@ export class EventOwner {
   }
 
   async unsubscribe(id: string): Promise<boolean> {
-    this.#verifying.delete(id)
+    this.#supersede(id)
     const subscription = this.#find(id)
     if (!subscription) return false
     await this.#end(subscription)
@@ -308,7 +305,7 @@ export class EventOwner {
     const ended = this.#attempt(delivery)
       .catch((problem) => {
         this.#host.report(problem)
-        this.#retryLater(delivery, 'internal')
+        this.#retryLater(delivery)
       })
       .finally(() => this.#running.delete(delivery.seq))
     this.#running.set(delivery.seq, { subscription: delivery.subscription, ended })
@@ -319,13 +316,14 @@ export class EventOwner {
     const subscription = this.#find(id)
     const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
     if (!subscription || !row?.body) return this.#finish(delivery)
-    const deciding = this.#host.reasonAgainst(subscription).then((reason) => ({ reason }))
+    const deciding = this.#host.terminationOf(subscription).then((termination) => ({ termination }))
     const decided = await waitAtMost(this.#host.limits.timeoutMs, deciding)
     if (!decided) throw new Error('reauthorize or visibleTo takes longer than the timeout of events()')
-    if (decided.reason !== undefined) return this.#refuse(subscription, decided.reason)
     const secrets = await this.#secretsOf(subscription)
+    if (decided.termination) return this.#terminate(subscription, decided.termination, secrets)
     if (secrets.length === 0) {
-      return this.#refuse(subscription, 'its secret cannot be read, because its key is no longer in EDGEMCP_KEYS')
+      const reason = 'its secret cannot be read, because its key is no longer in EDGEMCP_KEYS'
+      return this.#terminate(subscription, { reason }, secrets)
     }
     // It may have ended meanwhile.
     if (this.#find(id)?.version !== subscription.version) return
@@ -341,36 +339,32 @@ export class EventOwner {
     const { id } = subscription
     if (status !== undefined && status >= 200 && status < 300) {
       this.#finish(delivery)
-      const set = 'lastDeliveryAt = ?, lastError = NULL, failedSince = NULL, unauthorized = 0'
+      const set = 'lastDeliveryAt = ?, lastError = NULL, failedSince = NULL, rejections = 0'
       this.#tables.query(`UPDATE subscriptions SET ${set} WHERE id = ?`, Date.now(), id)
-    } else if (status === 410) {
-      await this.#end(subscription)
-    } else if (status === 413) {
+      return
+    }
+    if (status === 413)
       this.#host.report(
         new Error(`A receiver refused an event of the subscription ${id} as too large: it is not sent again`),
       )
-      this.#finish(delivery)
-    } else {
-      this.#retryLater(delivery, categoryOf(response))
-      const set = status === 401 ? 'unauthorized + 1' : '0'
-      this.#tables.query(`UPDATE subscriptions SET unauthorized = ${set} WHERE id = ?`, id)
-      // Other attempts may have ended meanwhile.
-      const current = this.#find(id)
-      if (!current || current.unauthorized < maxUnauthorized) return
-      this.#tables.query('UPDATE subscriptions SET suspended = 1 WHERE id = ?', id)
-      this.#tables.query('UPDATE deliveries SET due = ? WHERE subscription = ?', current.refreshBefore, id)
-    }
+    if (status === 410 || status === 413) this.#finish(delivery)
+    else this.#retryLater(delivery)
+    const rejections = status === 401 || status === 410 ? 'rejections + 1' : '0'
+    const set = `lastError = ?, failedSince = coalesce(failedSince, ?), rejections = ${rejections}`
+    this.#tables.query(`UPDATE subscriptions SET ${set} WHERE id = ?`, categoryOf(response), Date.now(), id)
+    // Other attempts may have ended meanwhile.
+    const current = this.#find(id)
+    if (!current || current.rejections < maxRejections) return
+    this.#tables.query('UPDATE subscriptions SET suspended = 1 WHERE id = ?', id)
+    this.#tables.query('UPDATE deliveries SET due = ? WHERE subscription = ?', current.refreshBefore, id)
   }
 
-  #retryLater({ seq, subscription }: Delivery, error: string): void {
-    const now = Date.now()
+  #retryLater({ seq }: Delivery): void {
     // A refresh may have begun to count again.
     const [row] = this.#tables.query<{ attempts: number }>('SELECT attempts FROM deliveries WHERE seq = ?', seq)
     const pauseMs = Math.min(firstRetryMs * 2 ** (row?.attempts ?? 0), longestRetryMs)
-    const due = now + pauseMs * (1 - Math.random() / 2)
+    const due = Date.now() + pauseMs * (1 - Math.random() / 2)
     this.#tables.query('UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE seq = ?', Math.ceil(due), seq)
-    const set = 'lastError = ?, failedSince = coalesce(failedSince, ?)'
-    this.#tables.query(`UPDATE subscriptions SET ${set} WHERE id = ?`, error, now, subscription)
   }
 
   #finish({ seq, event }: Pick<Delivery, 'seq' | 'event'>): void {
@@ -383,12 +377,22 @@ export class EventOwner {
     })
   }
 
-  /** Ends a subscription, and reports why. */
-  async #refuse(subscription: Subscription, reason: string): Promise<void> {
+  /** Ends a subscription, reports why, and tells its receiver once. */
+  async #terminate(
+    subscription: Subscription,
+    { reason, error }: Termination,
+    secrets: readonly string[],
+  ): Promise<void> {
+    const { id, version, name, url } = subscription
     // It may have been refreshed meanwhile: the next attempt decides.
-    if (this.#find(subscription.id)?.version !== subscription.version) return
-    this.#host.report(new Error(`The subscription ${subscription.id} to "${subscription.name}" has ended: ${reason}`))
+    if (this.#find(id)?.version !== version) return
+    this.#host.report(new Error(`The subscription ${id} to "${name}" has ended: ${reason}`))
     await this.#end(subscription)
+    // Without a secret, nothing can be signed.
+    if (!error || secrets.length === 0) return
+    const body = JSON.stringify({ type: 'terminated', error })
+    const webhook = { url, secrets, subscription: id, id: `msg_terminated_${randomText()}`, body }
+    await postWebhook(webhook, this.#host.limits.timeoutMs)
   }
 
   /** Ends a subscription, unless it was refreshed meanwhile. */
@@ -428,29 +432,34 @@ export class EventOwner {
 
   /** Sends a challenge, which the receiver must return. @returns why it is not verified; `undefined` if it is */
   async #verify({ id, url, secret }: NewSubscription): Promise<SubscribeOutcome | undefined> {
-    const token = Symbol(id)
-    this.#verifying.set(id, token)
+    this.#supersede(id)
+    const verification: Verification = { id, isSuperseded: false, ended: Promise.withResolvers() }
+    this.#verifications.add(verification)
     // It counts as failed until it succeeds: others may begin meanwhile.
     const failure = this.#addFailure()
-    const isLast = () => this.#verifying.get(id) === token
     try {
       const { verificationsOfHost: max, timeoutMs } = this.#host.limits
       const isAdmitted = await this.#host.receiver(new URL(url).host).admit()
       if (!isAdmitted) return { kind: 'exhausted', limit: 'verificationsOfHost', max }
       // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
       await this.#alarms.add(Math.min(Date.now() + hourMs, this.#nextDue() ?? Number.POSITIVE_INFINITY))
-      const random = () => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
-      const challenge = random()
+      const challenge = randomText()
       const body = JSON.stringify({ type: 'verification', challenge })
-      const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${random()}`, body }
+      const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${randomText()}`, body }
       const reason = reasonOf(await postWebhook(webhook, timeoutMs, true), challenge)
       if (reason !== undefined) return { kind: 'unverified', reason }
-      if (!isLast()) return { kind: 'unverified', reason: 'challenge_failed' }
+      if (verification.isSuperseded) return { kind: 'unverified', reason: 'challenge_failed' }
       this.#tables.query('DELETE FROM failures WHERE id = ?', failure)
       return undefined
     } finally {
-      if (isLast()) this.#verifying.delete(id)
+      this.#verifications.delete(verification)
+      verification.ended.resolve()
     }
+  }
+
+  /** Makes verifications of a subscription that run activate nothing. */
+  #supersede(id: string): void {
+    for (const one of this.#verifications) if (one.id === id) one.isSuperseded = true
   }
 
   #addFailure(): number {
@@ -509,8 +518,11 @@ function isEcho(text: string, challenge: string): boolean {
   return isSameText(echo.challenge, challenge)
 }
 
+/** Returns a category of the specification, which has none for redirects: as for other answers that no repetition changes, `http_4xx`. */
 const categoryOf = (response: WebhookResponse): string =>
-  response.status === undefined ? response.reason : `http_${Math.floor(response.status / 100)}xx`
+  response.status === undefined ? response.reason : response.status >= 500 ? 'http_5xx' : 'http_4xx'
+
+const randomText = (): string => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
 
 function statusOf({ suspended, lastDeliveryAt, lastError, failedSince }: Subscription): DeliveryStatus {
   return {

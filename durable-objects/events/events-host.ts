@@ -9,21 +9,29 @@ export type EventsHost = {
   /** Whether a subscription with these arguments receives a payload. @param args JSON */
   matches(event: string, args: string, payload: unknown): Promise<boolean>
   /**
-   * Decides again whether a subscription may receive its event. Returns why its principal may not any more; `undefined` if it may.
+   * Decides again whether a subscription may receive its event. Returns why it ends; `undefined` if it may.
    *
    * @throws any error when that cannot be decided now
    */
-  reasonAgainst(subscription: {
+  terminationOf(subscription: {
     readonly name: string
     readonly principal: string
     readonly tenant: string | null
-  }): Promise<string | undefined>
+  }): Promise<Termination | undefined>
   /** Encrypts a secret. @param lifetimeMs milliseconds */
   seal(secret: string, lifetimeMs: number): Promise<string>
   /** Decrypts it; `undefined` if it has expired or its key is gone. */
   open(sealed: string): Promise<string | undefined>
   readonly limits: EventLimits
   report(problem: unknown): void
+}
+
+/** Why the server ends a subscription. */
+export type Termination = {
+  /** For the log. */
+  readonly reason: string
+  /** For the receiver. */
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: object }
 }
 
 export type EventLimits = {

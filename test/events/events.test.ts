@@ -1,37 +1,16 @@
 /** Events by webhook: subscriptions, deliveries and their limits, over HTTP. */
 import { createMCPClient, experimental_createMCPEventWebhook } from '@ai-sdk/mcp'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { connect, type ReceivedChallenge, type ReceiverAnswers } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { Internet, Receiver, secretOf } from './receivers.ts'
+import { startServer } from '../support/server.ts'
+import { Receiver, secretOf } from './receivers.ts'
+import { openShop, tokenOf, wanting } from './shop.ts'
 
-const internet = new Internet()
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer('test/events/server', {}, (request) => internet.answer(request))
-})
-afterAll(() => server[Symbol.asyncDispose]())
+const shop = await openShop()
+afterAll(() => shop[Symbol.asyncDispose]())
+const { internet, server, clientOf, publish, paid, subscribed } = shop
 
 const revisions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
-const tokenOf = (user: string | object) => JSON.stringify(typeof user === 'string' ? { subject: user } : user)
-const clientOf = (user: string | object, revision = '2025-11-25') =>
-  connect(server.url, { revision, headers: { Authorization: `Bearer ${tokenOf(user)}` } })
-
-async function publish(name: string, payload: object, recipients: object, options: object = {}): Promise<string> {
-  const body = JSON.stringify({ name, payload, recipients, options })
-  const response = await fetch(new URL('/publish', server.url), { method: 'POST', body })
-  const answer = (await response.json()) as string | { problem: string }
-  if (typeof answer === 'string') return answer
-  throw new Error(answer.problem)
-}
-
-const paid = (shop: string, total = 1) => publish('order.paid', { shop, total }, { everyone: true })
-const wanting = ({ url, secret }: Pick<Receiver, 'url' | 'secret'>, shop: string) => ({
-  name: 'order.paid',
-  arguments: { shop },
-  delivery: { mode: 'webhook', url, secret },
-  cursor: null,
-})
 
 describe.each(revisions)('in %s', (revision) => {
   test('events are listed, subscribed to, delivered and unsubscribed from', async () => {
@@ -120,13 +99,6 @@ test('the client of the AI SDK subscribes, verifies, receives, refreshes and uns
   await client.close()
 })
 
-/** Opens a client, and subscribes to a shop. */
-async function subscribed(user: string | object, receiver: Receiver, shop: string) {
-  const client = await clientOf(user)
-  const { id } = (await client.request('events/subscribe', wanting(receiver, shop))) as { id: string }
-  return { client, id, [Symbol.asyncDispose]: () => client.close() }
-}
-
 describe('deliveries', () => {
   test.each([
     ['503', () => new Response(null, { status: 503 })],
@@ -203,20 +175,58 @@ describe('deliveries', () => {
     expect(totals.indexOf(9)).toBeLessThan(4)
   })
 
-  test('end with 410; an event that is refused with 413 is not sent again, and the next one is', async () => {
-    const receiver = new Receiver(internet, 'gone')
-    await using one = await subscribed('gone', receiver, 'gone')
-    receiver.answers = () => new Response(null, { status: receiver.events.length === 1 ? 413 : 410 })
-    await paid('gone', 1)
-    await receiver.received(1)
-    await paid('gone', 2)
+  test.each([413, 410])('that are refused with %i are not sent again, and the next one is', async (status) => {
+    const receiver = new Receiver(internet, `refused-${status}`)
+    await using one = await subscribed('refused', receiver, `refused ${status}`)
+    receiver.answers = () => new Response(null, { status: receiver.events.length === 1 ? status : 204 })
+    for (const total of [1, 2])
+      await publish('order.paid', { shop: `refused ${status}`, total }, { everyone: true }, { key: 'k' })
     await receiver.received(2)
-    await expect
-      .poll(() => one.client.request('events/unsubscribe', wanting(receiver, 'gone')).catch(({ code }) => code))
-      .toBe(-32011)
-    expect(receiver.events.map(({ data }) => data.total)).toEqual([1, 2])
+    expect(totalsOf(receiver)).toEqual([1, 2])
+    expect(await one.client.request('events/unsubscribe', wanting(receiver, `refused ${status}`))).toMatchObject({})
+  })
+
+  test('wait for the refresh after five answers 401 or 410 in a row', async () => {
+    const receiver = new Receiver(internet, 'rejecting')
+    const other = new Receiver(internet, 'rejecting-other')
+    await using one = await subscribed('rejecting', receiver, 'rejecting')
+    await one.client.request('events/subscribe', wanting(other, 'rejecting other'))
+    // The second one is repeated, and the fourth one begins the row.
+    const answers = [410, 401, 410, 204, 410, 410, 410, 410, 410]
+    receiver.answers = () => new Response(null, { status: answers[receiver.events.length - 1] ?? 204 })
+    for (let total = 1; total <= 10; total += 1)
+      await publish('order.paid', { shop: 'rejecting', total }, { everyone: true }, { key: 'k' })
+    await receiver.received(answers.length)
+    // One that comes later has no other one before it.
+    await paid('rejecting other')
+    await other.received(1)
+    expect(totalsOf(receiver)).toEqual([1, 2, 2, 3, 4, 5, 6, 7, 8])
+    expect(await one.client.request('events/subscribe', wanting(receiver, 'rejecting'))).toMatchObject({
+      deliveryStatus: { lastError: 'http_4xx' },
+    })
+    await receiver.received(answers.length + 2)
+    expect(totalsOf(receiver).slice(answers.length)).toEqual([9, 10])
+  })
+
+  test('that fail are reported to the client by a category of the specification', async () => {
+    const receiver = new Receiver(internet, 'categories')
+    await using one = await subscribed('categories', receiver, 'categories')
+    const lastError = async () => {
+      const { deliveryStatus } = await one.client.request('events/subscribe', wanting(receiver, 'categories'))
+      return (deliveryStatus as { lastError: unknown }).lastError
+    }
+    for (const [answer, category] of [
+      [() => Response.redirect('https://hooks.example/elsewhere', 307), 'http_4xx'],
+      [() => new Response(null, { status: 503 }), 'http_5xx'],
+    ] as const) {
+      receiver.answers = answer
+      await paid('categories')
+      await expect.poll(lastError).toBe(category)
+    }
   })
 })
+
+const totalsOf = ({ events }: Receiver) => events.map(({ data }) => data.total)
 
 describe('recipients', () => {
   const acme = { issuer: 'https://idp.example', tenant: 'acme' }
@@ -317,6 +327,7 @@ describe('authorization', () => {
     await publish('order.paid', { shop: 'asked', total: 2 }, { everyone: true })
     const [first] = await receiver.received(1)
     expect(first?.data).toMatchObject({ total: 2 })
+    expect(receiver.terminations).toEqual([])
   })
 
   test('one that the caller does not see is unknown to it', async () => {
@@ -347,8 +358,36 @@ describe('authorization', () => {
     await receiver.received(1)
     internet.users.set(subject, scopes)
     await publish('order.audited', { id: '2' }, { user: { issuer, subject } })
-    await expect.poll(() => client.request('events/unsubscribe', request).catch(({ code }) => code)).toBe(-32011)
+    await expect.poll(() => receiver.terminations.length).toBe(1)
+    expect(receiver.terminations).toEqual([
+      {
+        id: expect.stringMatching(/^msg_terminated_[\w-]{32}$/),
+        subscription: expect.any(String),
+        error: { code: -32012, message: 'The subscriber may not receive this event any more' },
+      },
+    ])
+    await expect(client.request('events/unsubscribe', request)).rejects.toMatchObject({ code: -32011 })
     expect(receiver.events.map(({ data }) => data)).toEqual([{ id: '1' }])
+  })
+
+  test('a subscription to an event that is declared no more is terminated', async () => {
+    const receiver = new Receiver(internet, 'removed')
+    await using one = await subscribed('removed', receiver, 'removed')
+    const worker = server.harness.getWorker()
+    for (const id of await worker.listDurableObjectIds('McpEvents')) {
+      const storage = await worker.getDurableObjectStorage('McpEvents', { id })
+      const [isOwner] = await storage.exec("SELECT 1 FROM sqlite_master WHERE name = 'subscriptions'")
+      if (isOwner) await storage.exec("UPDATE subscriptions SET name = 'order.removed' WHERE id = ?", one.id)
+    }
+    await paid('removed')
+    await expect.poll(() => receiver.terminations.length).toBe(1)
+    expect(receiver.terminations).toMatchObject([
+      {
+        subscription: one.id,
+        error: { code: -32011, message: 'Unknown event: order.removed', data: { kind: 'event' } },
+      },
+    ])
+    expect(receiver.events).toEqual([])
   })
 
   test('another user cannot end a subscription, or learn of it', async () => {
@@ -414,12 +453,7 @@ describe('subscriptions', () => {
     }
     const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => failing(index % 25)))
     expect(outcomes).toContainEqual([-32013, { limit: 'failedVerifications', max: 20 }])
-    kept.answers = () => new Response(null, { status: 410 })
-    await paid('failing')
-    await kept.received(1)
-    await expect
-      .poll(() => one.client.request('events/unsubscribe', wanting(kept, 'failing')).catch(({ code }) => code))
-      .toBe(-32011)
+    await one.client.request('events/unsubscribe', wanting(kept, 'failing'))
     expect(await failing(30)).toEqual([-32013, { limit: 'failedVerifications', max: 20 }])
     expect(posts).toBe(20)
   })

@@ -1024,7 +1024,7 @@ export const planted: readonly PlantedDefect[] = [
     name: 'users are not authorized again',
     means: 'Events go on after their user was revoked.',
     file: `${events}/event-owner.ts`,
-    search: 'if (decided.reason !== undefined) return this.#refuse(subscription, decided.reason)',
+    search: 'if (decided.termination) return this.#terminate(subscription, decided.termination, secrets)',
     replacement: '',
     clients: ['event subscribers'],
   },
@@ -1032,8 +1032,17 @@ export const planted: readonly PlantedDefect[] = [
     name: 'a receiver that refuses is never left alone',
     means: 'Its subscription is not suspended.',
     file: `${events}/event-owner.ts`,
-    search: 'current.unauthorized < maxUnauthorized',
-    replacement: 'current.unauthorized >= 0',
+    search: 'current.rejections < maxRejections',
+    replacement: 'current.rejections >= 0',
+    clients: ['event subscribers'],
+  },
+  {
+    name: 'the receiver of a subscription that its client ends is told',
+    means: 'Only what the server ends has a notice.',
+    file: `${events}/event-owner.ts`,
+    search: 'if (!subscription) return false\n    await this.#end(subscription)\n',
+    replacement:
+      "if (!subscription) return false\n    await this.#terminate(subscription, { reason: '', error: { code: 0, message: '' } }, await this.#secretsOf(subscription))\n",
     clients: ['event subscribers'],
   },
   {

@@ -9,6 +9,7 @@ export type { DurableObjectRef, EvictOptions, ServerUnderTest } from './objects.
 export type { FakeProvider, ProviderAnswer, ProviderUser, SignInAsOptions } from './provider/fake-provider.ts'
 export {
   type ReceivedChallenge,
+  type ReceivedTermination,
   type ReceivedEvent,
   Receiver,
   type ReceiverAnswer,

@@ -27,6 +27,16 @@ export type ReceivedChallenge = {
   readonly challenge: string
 }
 
+/** Holds the message that the server has ended a subscription. Its signature matched. */
+export type ReceivedTermination = {
+  /** Id of the message. */
+  readonly id: string
+  /** Id of the subscription. */
+  readonly subscription: string
+  /** Why it has ended. */
+  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
 /** Answers a webhook: with a status, with a response, or never. */
 export type ReceiverAnswer = number | Response | 'never'
 
@@ -57,6 +67,8 @@ export class Receiver implements Disposable {
   readonly events: ReceivedEvent[] = []
   /** Challenges so far, oldest first. */
   readonly challenges: ReceivedChallenge[] = []
+  /** Subscriptions that the server has ended so far, oldest first. */
+  readonly terminations: ReceivedTermination[] = []
   #answers: ReceiverAnswers<ReceivedEvent>
   #challengeAnswers: ReceiverAnswers<ReceivedChallenge>
   readonly #unread: (ReceivedEvent | Error)[] = []
@@ -110,7 +122,7 @@ export class Receiver implements Disposable {
       this.#add(new Error(`${this.url} received a webhook whose signature does not match its secret: ${text}`))
       return new Response(null, { status: 401 })
     }
-    const { type, challenge, name, timestamp, data } = JSON.parse(text)
+    const { type, challenge, error, name, timestamp, data } = JSON.parse(text)
     const id = headers.get('webhook-id') ?? ''
     const subscription = headers.get('X-MCP-Subscription-Id') ?? ''
     if (type === 'verification') {
@@ -119,6 +131,10 @@ export class Receiver implements Disposable {
       const { answer, rest } = next(this.#challengeAnswers, received)
       this.#challengeAnswers = rest
       return responseOf((await answer) ?? Response.json({ challenge }), signal)
+    }
+    if (type === 'terminated') {
+      this.terminations.push({ id, subscription, error })
+      return new Response(null, { status: 204 })
     }
     const received: ReceivedEvent = { id, subscription, name, timestamp, data }
     this.events.push(received)

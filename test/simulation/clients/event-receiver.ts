@@ -8,6 +8,9 @@ const hourMs = 3600 * secondMs
 /** Milliseconds that an attempt is on its way, at most: a message takes up to 600. */
 export const onTheWayMs = secondMs
 
+/** Why a subscription has ended. */
+export const revoked = 'its user was revoked'
+
 /** An event that was sent to be published. `savedAt`: when that was acknowledged. Times are milliseconds since 1970. */
 export type Saved = {
   readonly number: number
@@ -59,16 +62,16 @@ export class Receiver {
   /** Verifications that are answered wrongly. */
   failsVerifications = 0
   refreshes = 0
-  /** Whether it has answered that it does not know the subscription. */
-  isGone = false
   readonly #world: World
   readonly #all: readonly Saved[]
   readonly #arrivals = new Map<number, Arrivals>()
   #id: string | undefined
-  #wasTooLarge = false
+  /** Whether it has refused an event for good. */
+  #hasRefused = false
   /** Nothing may arrive later. */
   #end: { readonly at: number; readonly jumpedSeconds: number; readonly why: string } | undefined
-  /** Answers 401 since the manner was chosen, and faults before it. */
+  #terminations = 0
+  /** Answers 401 and 410 since the manner was chosen, and faults before it. */
   #refusals = { since: 0, count: 0, lossCount: 0 }
 
   constructor(world: World, all: readonly Saved[], user: User, { path, topic }: { path: string; topic: string }) {
@@ -87,7 +90,6 @@ export class Receiver {
 
   answerWith(manner: Manner): void {
     this.manner = manner
-    this.isGone = false
     this.#refusals = { since: this.#world.now(), count: 0, lossCount: this.#world.lossCount }
   }
 
@@ -136,6 +138,7 @@ export class Receiver {
       this.failsVerifications -= 1
       return random.pick([new Response(null, { status: 500 }), Response.json({ challenge: `${challenge}.` })])
     }
+    if (type === 'terminated') return this.#terminate(id, event.error)
     assert.equal(event.eventId, id, 'the header has another id than the event')
     assert.equal(event.name, 'record.saved')
     return this.#answer(this.#record(event.data.number, body))
@@ -161,6 +164,16 @@ export class Receiver {
     )
   }
 
+  /** The server ends the subscription of a user who was revoked, and no other one. */
+  #terminate(id: string, error: unknown): Response {
+    assert.match(id, /^msg_terminated_/)
+    assert.equal(this.#end?.why, revoked, 'a subscription is terminated')
+    assert.deepEqual(error, { code: -32012, message: 'The subscriber may not receive this event any more' })
+    this.#terminations += 1
+    assert.equal(this.#terminations, 1, 'a subscription is terminated twice')
+    return new Response(null, { status: this.#world.random.pick([204, 410, 500]) })
+  }
+
   /** Records an attempt, which must be permitted. */
   #record(number: number, body: string): Arrivals {
     const now = this.#world.now()
@@ -179,8 +192,8 @@ export class Receiver {
     if (arrivals.count === 0) this.#checkOrder(saved)
     arrivals.count += 1
     const isLost = arrivals.accepted <= lossCount || jumpedSeconds > 0
-    // A refresh sends again what was too large before it.
-    assert.ok(isLost || this.#wasTooLarge, `${what} is repeated after it was accepted ${arrivals.accepted} times`)
+    // An attempt whose answer comes after a refresh is repeated.
+    assert.ok(isLost || this.#hasRefused, `${what} is repeated after it was accepted ${arrivals.accepted} times`)
     // The pause is at least half a second, and then twice as long each time, up to half an hour. It begins again with a
     // refresh.
     const elapsedMs = now - arrivals.firstAt
@@ -202,18 +215,18 @@ export class Receiver {
     const { manner } = this
     if (manner === 'silent') return new Promise(() => {})
     if (manner === 'accept' && random.chance(0.2)) await this.#pause(random.pick([100, 6000]))
-    if (manner === 'accept' || manner === 'too large') arrivals.accepted += 1
-    if (manner === 'too large') this.#wasTooLarge = true
+    const isRefused = manner === 'too large' || manner === 'gone'
+    if (manner === 'accept' || isRefused) arrivals.accepted += 1
+    if (isRefused) this.#hasRefused = true
     if (manner === 'accept') return random.chance(0.5) ? new Response('thanks') : new Response(null, { status: 204 })
     // An attempt of before may end otherwise, and those in a row count.
-    if (manner === 'unauthorized' && this.#world.now() > this.#refusals.since + 15 * secondMs) {
+    if ((manner === 'unauthorized' || manner === 'gone') && this.#world.now() > this.#refusals.since + 15 * secondMs) {
       this.#refusals.count += 1
       const { count, lossCount } = this.#refusals
       // The fifth suspends the subscription; another one may be on its way. A crash forgets the two that run.
       const most = 6 + 2 * (this.#world.lossCount - lossCount)
-      assert.ok(count <= most, `${count} attempts were unauthorized since the last refresh`)
+      assert.ok(count <= most, `${count} attempts were answered with 401 or 410 since the last refresh`)
     }
-    if (manner === 'gone') this.isGone = true
     const headers = { Location: 'https://elsewhere.example/' }
     return new Response(null, { status: statuses[manner], ...(manner === 'redirect' && { headers }) })
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { World } from '../world.ts'
 import { operate } from './app.ts'
 import { EventReader } from './event-reader.ts'
-import { type Manner, onTheWayMs, Receiver, type Saved, type User } from './event-receiver.ts'
+import { type Manner, onTheWayMs, Receiver, revoked, type Saved, type User } from './event-receiver.ts'
 import type { Message } from './session-client.ts'
 import { type Fields, StatelessClient } from './stateless-client.ts'
 
@@ -16,7 +16,16 @@ const zombieMs = minuteMs
 
 const name = 'record.saved'
 const topics = ['tea', 'milk']
-const manners: readonly Manner[] = ['accept', 'accept', 'fail', 'silent', 'redirect', 'unauthorized', 'too large']
+const manners: readonly Manner[] = [
+  'accept',
+  'accept',
+  'fail',
+  'silent',
+  'redirect',
+  'unauthorized',
+  'too large',
+  'gone',
+]
 
 /** An event that is published reaches each subscription that is active, at least once, in the order of its key, and no other one. */
 export function eventSubscribers(world: World): void {
@@ -125,7 +134,7 @@ class Events {
   /** Subscribes, or refreshes the subscription. */
   async #subscribe(receiver: Receiver, ttlMs: number = this.#world.random.pick([12 * hourMs, 3 * dayMs, 7 * dayMs])) {
     const isRefresh = receiver.active !== undefined
-    // One that is gone may not have ended yet.
+    // One that has expired may not have ended yet.
     receiver.refreshes += 1
     if (!isRefresh) receiver.begin()
     for (let failures = 0; ; failures += 1) {
@@ -180,7 +189,7 @@ class Events {
   async #recover(receiver: Receiver): Promise<void> {
     const { random } = this.#world
     const { manner } = receiver
-    if (random.chance(0.15)) await this.#expel(receiver)
+    if (random.chance(0.15)) await this.#expire(receiver)
     receiver.answerWith('accept')
     if (!receiver.active) return this.#subscribe(receiver)
     if (random.chance(0.2)) {
@@ -188,7 +197,7 @@ class Events {
       if (random.chance(0.5)) await this.#world.sleep(random.pick([0, secondMs]))
       return this.#subscribe(receiver)
     }
-    const refreshes = manner === 'unauthorized' || random.chance(0.5)
+    const refreshes = manner === 'unauthorized' || manner === 'gone' || random.chance(0.5)
     if (refreshes) {
       if (random.chance(0.3)) receiver.changeSecret()
       await this.#subscribe(receiver)
@@ -197,16 +206,17 @@ class Events {
     await this.#receiveAll(receiver, refreshes ? 5 * minuteMs : 1.5 * hourMs)
   }
 
-  /** The receiver does not know the subscription any more, and its client notices it. */
-  async #expel(receiver: Receiver): Promise<void> {
+  /** The subscription expires while an event is published, and its client notices it. */
+  async #expire(receiver: Receiver): Promise<void> {
+    const { random } = this.#world
     const { user, topic } = receiver
-    receiver.answerWith('gone')
+    if (!receiver.active) return
+    receiver.answerWith(random.pick(['accept', 'fail']))
+    await this.#subscribe(receiver, minuteMs)
+    await this.#world.sleep(receiver.active.until - this.#world.now() - random.between(0, 1000))
     await this.#save(user, { topic, tenant: user.tenant, subject: user.subject })
-    for (let seconds = 0; seconds < 20 && receiver.active; seconds += 0.02) {
-      await this.#world.sleep(20)
-      if (receiver.isGone) receiver.active = undefined
-    }
-    await this.#world.sleep(this.#world.random.between(0, 100))
+    await this.#world.sleep(receiver.active.until - this.#world.now() + random.between(0, 100))
+    receiver.active = undefined
   }
 
   async #receiveAll(receiver: Receiver, mostMs: number): Promise<void> {
@@ -223,18 +233,13 @@ class Events {
   /** Ends the subscription, with events that wait for the receiver, or keeps it. */
   async #leave(receiver: Receiver): Promise<void> {
     const { random } = this.#world
-    const way = random.pick(['stay', 'unsubscribe', 'gone', 'expire'] as const)
+    const way = random.pick(['stay', 'unsubscribe', 'expire'] as const)
     if (way === 'stay') return
     receiver.answerWith(random.pick(['accept', 'fail', 'silent']))
     await this.#publish([receiver.user])
     if (way === 'unsubscribe') return this.#unsubscribe(receiver)
-    if (way === 'expire') {
-      await this.#subscribe(receiver, minuteMs)
-      receiver.endAt(Number(receiver.active?.until), onTheWayMs, 'it has expired')
-    } else {
-      receiver.answerWith('gone')
-      receiver.active = undefined
-    }
+    await this.#subscribe(receiver, minuteMs)
+    receiver.endAt(Number(receiver.active?.until), onTheWayMs, 'it has expired')
   }
 
   /** The directory does not know a user any more, for whom events wait. */
@@ -243,6 +248,6 @@ class Events {
     for (const receiver of own) receiver.answerWith(this.#world.random.pick(['accept', 'fail', 'silent']))
     await this.#publish([user])
     this.#revoked.add(user.subject)
-    for (const receiver of own) receiver.endAt(this.#world.now(), minuteMs, 'its user was revoked')
+    for (const receiver of own) receiver.endAt(this.#world.now(), minuteMs, revoked)
   }
 }

@@ -1,5 +1,5 @@
 /** `events()`: lists events, and delivers them by webhook. */
-import type { EventLimits, EventsHost } from '../../../durable-objects/events/events-host.ts'
+import type { EventLimits, EventsHost, Termination } from '../../../durable-objects/events/events-host.ts'
 import { Events } from '../../../durable-objects/events/object.ts'
 import type {
   EventIndexRpc,
@@ -26,7 +26,15 @@ import { sha256 } from '../../sealing/sha256.ts'
 import { problemOfUrl } from './callback-url.ts'
 import { type DeclaredEvent, declaredEvent, type Event } from './event.ts'
 import { poll, stream } from './read-log.ts'
-import { type DeclaredEvents, EventError, isPermitted, readArguments, readEvent, readReplay } from './read-request.ts'
+import {
+  codes,
+  type DeclaredEvents,
+  EventError,
+  isPermitted,
+  readArguments,
+  readEvent,
+  readReplay,
+} from './read-request.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpEvents`. */
 export interface EventsClass {
@@ -335,6 +343,12 @@ const secretPurpose = 'secret of a subscription'
 /** Milliseconds for which a principal can be read after its subscription has ended. */
 const keptMs = 60_000
 
+/** @param reason for the log: the receiver learns nothing of it */
+const forbidden = (reason: string): Termination => ({
+  reason,
+  error: { code: codes.forbidden, message: 'The subscriber may not receive this event any more' },
+})
+
 function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
   const { object, report, at } = runtime
   const seals = runtime.seals(undefined)
@@ -343,21 +357,27 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
     owner: (name) => object<EventOwnerRpc>('McpEvents', name),
     receiver: (host) => object<EventReceiverRpc>('McpEvents', `receiver ${host}`),
     matches: async (event, args, payload) => all.get(event)?.matches(JSON.parse(args), payload) ?? false,
-    async reasonAgainst({ name, principal: sealed, tenant }) {
+    async terminationOf({ name, principal: sealed, tenant }) {
       const declared = all.get(name)
-      if (!declared) return `this server has no event "${name}"`
+      if (!declared)
+        return {
+          reason: `this server has no event "${name}"`,
+          error: { code: codes.not_found, message: `Unknown event: ${name}`, data: { kind: 'event' } },
+        }
       const endpoint = at(tenant ?? undefined)
       const auth = await authOf(endpoint)
-      if (!auth) return 'its tenant does not exist any more'
+      if (!auth) return forbidden('its tenant does not exist any more')
       const call = { method: 'events/subscribe', params: { name } }
       const reauthorized = await reauthorize(
         { purpose: principalPurpose, sealed, call },
         auth,
         endpoint.seals(undefined),
       )
-      if ('reason' in reauthorized) return reauthorized.reason
+      if ('reason' in reauthorized) return forbidden(reauthorized.reason)
       if (await isPermitted(declared, reauthorized.principal)) return undefined
-      return 'its user lacks a scope of the event, or visibleTo does not return true. Claims are kept if storedClaims names them'
+      return forbidden(
+        'its user lacks a scope of the event, or visibleTo does not return true. Claims are kept if storedClaims names them',
+      )
     },
     seal: (secret, lifetimeMs) => seals.seal(secretPurpose, secret, lifetimeMs),
     async open(sealed) {

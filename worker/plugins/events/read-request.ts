@@ -12,7 +12,7 @@ import type { DeclaredEvent } from './event.ts'
 const maxArgumentCharacters = 4096
 
 /** Codes of the errors of events. */
-const codes = {
+export const codes = {
   not_found: -32011,
   forbidden: -32012,
   exhausted: -32013,
