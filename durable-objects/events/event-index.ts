@@ -124,6 +124,12 @@ export class EventIndex {
     this.#tables.query('DELETE FROM replays WHERE id NOT IN (SELECT id FROM members)')
   }
 
+  owners(recipients: StoredRecipients): readonly string[] {
+    const { where, values } = condition(recipients)
+    const rows = this.#tables.query<MemberRow>(`SELECT DISTINCT owner FROM members WHERE ${where}`, ...values)
+    return rows.map(({ owner }) => owner)
+  }
+
   /** Whether an event that is published now must be stored: a client can read it, or has subscribed. */
   get storesEvents(): boolean {
     return this.#log.isKept || this.#hasMembers

@@ -9,7 +9,15 @@ import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 import type { EventsHost, Termination } from './events-host.ts'
 import { postWebhook, type WebhookResponse } from './post-webhook.ts'
-import type { DeliveryStatus, LoggedEvent, LogPage, MemberId, NewSubscription, SubscribeOutcome } from './rpc.ts'
+import type {
+  DeadLetter,
+  DeliveryStatus,
+  LoggedEvent,
+  LogPage,
+  MemberId,
+  NewSubscription,
+  SubscribeOutcome,
+} from './rpc.ts'
 
 /**
  * Times are milliseconds since 1970.
@@ -19,8 +27,9 @@ import type { DeliveryStatus, LoggedEvent, LogPage, MemberId, NewSubscription, S
  * | `subscriptions` | a subscription; `suspended` after several `rejections` in a row             | it ends, or is not refreshed |
  * | `verified`      | a URL that has answered a challenge                                          | no subscription has it    |
  * | `failures`      | a verification that failed                                                   | an hour                   |
- * | `events`        | an event, without `body` once it is delivered: it is not delivered again     | a day                     |
+ * | `events`        | an event, without `body` once it has no delivery: it is not delivered again  | a day                     |
  * | `deliveries`    | an event on its way to a subscription                                        | it is delivered, or the subscription ends |
+ * | … without `due` | a dead letter: it is not sent before the developer sends it again            | the same, a week at most, and the newest 100 |
  */
 const schema = `
 CREATE TABLE subscriptions (id TEXT PRIMARY KEY, version INTEGER NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, secret TEXT NOT NULL, previous TEXT,
@@ -31,7 +40,7 @@ CREATE TABLE failures (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL, position INTEGER NOT NULL);
 CREATE INDEX events_at ON events (at);
 CREATE TABLE deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, subscription TEXT NOT NULL, key TEXT,
-  attempts INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL);
+  attempts INTEGER NOT NULL DEFAULT 0, due INTEGER, reason TEXT, endedAt INTEGER);
 CREATE INDEX deliveries_due ON deliveries (due);
 CREATE INDEX deliveries_next ON deliveries (subscription, due, seq);
 CREATE INDEX deliveries_of ON deliveries (subscription, key, seq);
@@ -57,13 +66,14 @@ type Subscription = {
 /** A verification that runs. `isSuperseded`: its subscription was ended, or is verified again. */
 type Verification = { readonly id: string; isSuperseded: boolean; readonly ended: PromiseWithResolvers<void> }
 type Delivery = { seq: number; event: string; subscription: string; due: number }
+type DeadDelivery = Omit<Delivery, 'due'> & { reason: DeadLetter['reason']; endedAt: number }
 
 /**
  * Whether a row of `deliveries AS one` has its turn: those with the same key wait for each other, and those of a subscription that is suspended
  * for its refresh.
  */
 const hasTurn = `(key IS NULL OR NOT EXISTS
-  (SELECT 1 FROM deliveries AS other WHERE other.subscription = one.subscription AND other.key = one.key AND other.seq < one.seq))
+  (SELECT 1 FROM deliveries AS other WHERE other.subscription = one.subscription AND other.key = one.key AND other.seq < one.seq AND other.due IS NOT NULL))
   AND one.subscription NOT IN (SELECT id FROM subscriptions WHERE suspended = 1)`
 
 const hourMs = 60 * 60_000
@@ -81,6 +91,10 @@ const alarmMs = 60_000
 /** Responses 401 and 410 in a row after which a subscription waits for its refresh: its receiver may not know it any more. */
 const maxRejections = 5
 const firstRetryMs = 1000
+/** Dead letters of a user: the newest ones. */
+const maxDeadLetters = 100
+/** Milliseconds for which one is kept. */
+const deadLetterMs = 7 * 24 * hourMs
 const longestRetryMs = hourMs
 
 export class EventOwner {
@@ -148,7 +162,7 @@ export class EventOwner {
   /** Returns the position of the first event that is still on its way to a subscription; `Infinity` without one. */
   #firstPending(id: string): number {
     const [row] = this.#tables.query<{ first: number | null }>(
-      'SELECT min(position) AS first FROM events WHERE id IN (SELECT event FROM deliveries WHERE subscription = ?)',
+      'SELECT min(position) AS first FROM events WHERE id IN (SELECT event FROM deliveries WHERE subscription = ? AND due IS NOT NULL)',
       id,
     )
     return row?.first ?? Number.POSITIVE_INFINITY
@@ -243,6 +257,33 @@ export class EventOwner {
     return true
   }
 
+  /** @param name of an event. Default: all */
+  deadLetters(name?: string): readonly DeadLetter[] {
+    return this.#deadDeliveries(name).map(({ event, subscription, reason, endedAt }) => {
+      return { id: event, subscription, reason, at: new Date(endedAt).toISOString() }
+    })
+  }
+
+  /** Sends dead letters again, in their place among those of their keys. @returns how many */
+  async redeliver(name?: string, ids?: readonly string[]): Promise<number> {
+    const letters = this.#deadDeliveries(name).filter(({ event }) => ids?.includes(event) ?? true)
+    if (letters.length === 0) return 0
+    const now = Date.now()
+    for (const { seq } of letters)
+      this.#tables.query('UPDATE deliveries SET due = ?, attempts = 0 WHERE seq = ?', now, seq)
+    this.#poked.resolve()
+    await this.#alarms.add(now)
+    return letters.length
+  }
+
+  #deadDeliveries(name?: string): DeadDelivery[] {
+    return this.#tables.query<DeadDelivery>(
+      `SELECT seq, event, subscription, reason, endedAt FROM deliveries WHERE due IS NULL
+        AND subscription IN (SELECT id FROM subscriptions WHERE name = coalesce(?, name)) ORDER BY endedAt, seq`,
+      name ?? null,
+    )
+  }
+
   /** Sends what is due. @returns milliseconds since 1970 of the next time; `undefined`: none, and nothing is stored any more */
   async onAlarm(): Promise<number | undefined> {
     for (const expired of this.#tables.query<Subscription>(
@@ -252,10 +293,12 @@ export class EventOwner {
       await this.#end(expired)
     this.#tables.query('DELETE FROM events WHERE at < ? AND body IS NULL', Date.now() - rememberedMs)
     await this.#sendDue()
+    this.#deleteDeadLetters()
     // One that is not remembered would count again.
     this.#failedVerifications()
     const [row] = this.#tables.query<{ next: number | null }>(
       `SELECT min(next) AS next FROM (SELECT min(refreshBefore) AS next FROM subscriptions UNION ALL SELECT min(due) FROM deliveries AS one WHERE ${hasTurn}
+        UNION ALL SELECT min(endedAt) + ${deadLetterMs} FROM deliveries WHERE due IS NULL
         UNION ALL SELECT min(at) + ${hourMs} FROM failures UNION ALL SELECT min(at) + ${rememberedMs} FROM events WHERE body IS NULL)`,
     )
     return row?.next ?? undefined
@@ -347,7 +390,8 @@ export class EventOwner {
       this.#host.report(
         new Error(`A receiver refused an event of the subscription ${id} as too large: it is not sent again`),
       )
-    if (status === 410 || status === 413) this.#finish(delivery)
+    if (status === 410) this.#bury([delivery.seq], 'gone')
+    else if (status === 413) this.#bury([delivery.seq], 'too_large')
     else this.#retryLater(delivery)
     const rejections = status === 401 || status === 410 ? 'rejections + 1' : '0'
     const set = `lastError = ?, failedSince = coalesce(failedSince, ?), rejections = ${rejections}`
@@ -356,7 +400,11 @@ export class EventOwner {
     const current = this.#find(id)
     if (!current || current.rejections < maxRejections) return
     this.#tables.query('UPDATE subscriptions SET suspended = 1 WHERE id = ?', id)
-    this.#tables.query('UPDATE deliveries SET due = ? WHERE subscription = ?', current.refreshBefore, id)
+    this.#tables.query(
+      'UPDATE deliveries SET due = ? WHERE subscription = ? AND due IS NOT NULL',
+      current.refreshBefore,
+      id,
+    )
   }
 
   #retryLater({ seq }: Delivery): void {
@@ -364,7 +412,27 @@ export class EventOwner {
     const [row] = this.#tables.query<{ attempts: number }>('SELECT attempts FROM deliveries WHERE seq = ?', seq)
     const pauseMs = Math.min(firstRetryMs * 2 ** (row?.attempts ?? 0), longestRetryMs)
     const due = Date.now() + pauseMs * (1 - Math.random() / 2)
-    this.#tables.query('UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE seq = ?', Math.ceil(due), seq)
+    this.#tables.query(
+      'UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE seq = ? AND due IS NOT NULL',
+      Math.ceil(due),
+      seq,
+    )
+  }
+
+  /** Makes dead letters of deliveries. */
+  #bury(seqs: readonly number[], reason: DeadLetter['reason']): void {
+    const set = 'due = NULL, reason = ?, endedAt = ?'
+    for (const seq of seqs) this.#tables.query(`UPDATE deliveries SET ${set} WHERE seq = ?`, reason, Date.now(), seq)
+    this.#deleteDeadLetters()
+  }
+
+  #deleteDeadLetters(): void {
+    const newest = `SELECT seq FROM deliveries WHERE due IS NULL ORDER BY endedAt DESC, seq DESC LIMIT ${maxDeadLetters}`
+    const old = this.#tables.query<Delivery>(
+      `SELECT seq, event FROM deliveries WHERE due IS NULL AND (endedAt <= ? OR seq NOT IN (${newest}))`,
+      Date.now() - deadLetterMs,
+    )
+    for (const delivery of old) this.#finish(delivery)
   }
 
   #finish({ seq, event }: Pick<Delivery, 'seq' | 'event'>): void {
@@ -420,14 +488,22 @@ export class EventOwner {
 
   /** Drops the oldest deliveries beyond the limit, which is reported. */
   #dropOldest(): void {
-    const [{ count = 0 } = {}] = this.#tables.query<{ count: number }>('SELECT count(*) AS count FROM deliveries')
+    const [{ count = 0 } = {}] = this.#tables.query<{ count: number }>(
+      'SELECT count(*) AS count FROM deliveries WHERE due IS NOT NULL',
+    )
     const excess = count - this.#host.limits.waiting
     if (excess <= 0) return
     this.#host.report(
       new Error(`${excess} events of a user are dropped: more than ${this.#host.limits.waiting} wait for receivers`),
     )
-    const oldest = this.#tables.query<Delivery>('SELECT seq, event FROM deliveries ORDER BY seq LIMIT ?', excess)
-    for (const delivery of oldest) this.#finish(delivery)
+    const oldest = this.#tables.query<Delivery>(
+      'SELECT seq FROM deliveries WHERE due IS NOT NULL ORDER BY seq LIMIT ?',
+      excess,
+    )
+    this.#bury(
+      oldest.map(({ seq }) => seq),
+      'dropped',
+    )
   }
 
   /** Sends a challenge, which the receiver must return. @returns why it is not verified; `undefined` if it is */

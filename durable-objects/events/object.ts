@@ -19,6 +19,7 @@ import { EventOwner } from './event-owner.ts'
 import type { EventsHost } from './events-host.ts'
 import { migrations } from './migrations.ts'
 import type {
+  DeadLetter,
   EventIndexRpc,
   EventOwnerRpc,
   EventReceiverRpc,
@@ -78,6 +79,16 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     return this.#owner.replay(subscription, events)
   }
 
+  async deadLetters(event?: string): Promise<readonly DeadLetter[]> {
+    this.#schema.check()
+    return this.#owner.deadLetters(event)
+  }
+
+  redeliver(event?: string, ids?: readonly string[]): Promise<number> {
+    this.#schema.check()
+    return this.#owner.redeliver(event, ids)
+  }
+
   add(member: Member, replay?: Replay): ReturnType<EventIndexRpc['add']> {
     this.#begin()
     return this.#index.add(member, replay)
@@ -86,6 +97,11 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
   async remove(members: readonly MemberId[]): Promise<void> {
     this.#schema.check()
     this.#index.remove(members)
+  }
+
+  async owners(recipients: StoredRecipients): Promise<readonly string[]> {
+    this.#schema.check()
+    return this.#index.owners(recipients)
   }
 
   async publish(publication: Publication, recipients: StoredRecipients): Promise<void> {

@@ -58,6 +58,18 @@ export type DeliveryStatus = {
   readonly failedSince?: string
 }
 
+/** An event that did not reach a subscription, which continues. */
+export type DeadLetter = {
+  /** Id of the event, as `publish()` returned it. */
+  readonly id: string
+  /** Id of the subscription. */
+  readonly subscription: string
+  /** `gone`: the receiver answered 410; `too_large`: 413; `dropped`: more than `maxWaiting` of `events()` waited. */
+  readonly reason: 'gone' | 'too_large' | 'dropped'
+  /** Time of the last attempt or of the drop, in ISO 8601. */
+  readonly at: string
+}
+
 /** The RPC interface of the object of an owner: the subscriptions of a user, and what is to be delivered to them. */
 export interface EventOwnerRpc {
   /** Verifies the URL, unless it is verified, and activates or refreshes the subscription. */
@@ -68,6 +80,10 @@ export interface EventOwnerRpc {
   deliver(publication: LoggedEvent, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]>
   /** Stores deliveries of events that a subscription missed before it began. Returns false if it has ended. */
   replay(subscription: MemberId, events: readonly LoggedEvent[]): Promise<boolean>
+  /** @param event its name. Default: all events */
+  deadLetters(event?: string): Promise<readonly DeadLetter[]>
+  /** Sends dead letters again. Returns how many. @param ids of events. Default: all */
+  redeliver(event?: string, ids?: readonly string[]): Promise<number>
 }
 
 /** The RPC interface of the object of a host: it counts the verifications of all users, in memory. */
@@ -127,6 +143,8 @@ export interface EventIndexRpc {
   add(member: Member, replay?: Replay): Promise<Pick<LogPage, 'position' | 'isTruncated'>>
   /** Removes these versions, and earlier ones. */
   remove(members: readonly MemberId[]): Promise<void>
+  /** Returns the names of the objects of those who have subscribed. */
+  owners(recipients: StoredRecipients): Promise<readonly string[]>
   /** Stores an event, which then reaches each of its subscriptions. */
   publish(publication: Publication, recipients: StoredRecipients): Promise<void>
   /** Returns the next events for a client. */

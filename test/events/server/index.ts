@@ -51,7 +51,11 @@ const principalOf = (text: string): Principal | undefined => {
   return { issuer: 'https://idp.example', scopes: [], claims: {}, ...given }
 }
 
-const { PLAIN, TIMEOUT = '500ms' } = env as { PLAIN?: string; TIMEOUT?: '500ms' | '1s' | '10s' }
+const { PLAIN, MAX_WAITING, TIMEOUT = '500ms' } = env as {
+  PLAIN?: string
+  MAX_WAITING?: string
+  TIMEOUT?: '500ms' | '1s' | '10s'
+}
 const auth: Auth = {
   allowAnonymous: true,
   authenticate: async ({ headers }) => {
@@ -73,21 +77,29 @@ const worker = serve(server, {
   plugins: [
     sessions(),
     subscriptions(),
-    events([orderPaid, audited, hidden, odd, noteSaved], { timeout: TIMEOUT, maxSubscriptions: 5 }),
+    events(Object.values(all), {
+      timeout: TIMEOUT,
+      maxSubscriptions: 5,
+      ...(MAX_WAITING !== undefined && { maxWaiting: Number(MAX_WAITING) }),
+    }),
   ],
 })
 
 export const { McpSession, McpEvents, McpSubscriptions } = worker
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
-    if (new URL(request.url).pathname !== '/publish') return worker.fetch(request, env, ctx)
-    const { name, payload, recipients, options } = (await request.json()) as {
+    const { pathname } = new URL(request.url)
+    if (!['/publish', '/dead-letters', '/redeliver'].includes(pathname)) return worker.fetch(request, env, ctx)
+    const { name, payload, recipients, options, ids } = (await request.json()) as {
       name: keyof typeof all
       payload: never
       recipients: never
       options: object
+      ids?: string[]
     }
     try {
+      if (pathname === '/dead-letters') return Response.json(await all[name].deadLetters(recipients))
+      if (pathname === '/redeliver') return Response.json(await all[name].redeliver(recipients, ids))
       return Response.json(await all[name].publish(payload, recipients, options))
     } catch (problem) {
       return Response.json({ problem: String(problem) }, { status: 400 })

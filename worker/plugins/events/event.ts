@@ -1,5 +1,5 @@
 /** `event()`: declares an event that clients subscribe to. */
-import type { Publication, StoredRecipients } from '../../../durable-objects/events/rpc.ts'
+import type { DeadLetter, EventOwnerRpc, Publication, StoredRecipients } from '../../../durable-objects/events/rpc.ts'
 import type { Caller } from '../../declarations/caller.ts'
 import { checkNames, checkObject, checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import type { Awaitable } from '../../declarations/context.ts'
@@ -15,6 +15,8 @@ import {
 } from '../../declarations/schema.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { utf8 } from '../../protocol/utf8.ts'
+
+export type { DeadLetter } from '../../../durable-objects/events/rpc.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a schema of any input and output
 type AnySchema = StandardSchema<any, any>
@@ -74,6 +76,21 @@ export interface Event<P = unknown> {
    * @throws Error for a payload that does not match, and when no endpoint serves the event
    */
   publish(payload: P, recipients: EventRecipients, options?: PublishOptions): Promise<string>
+  /**
+   * Returns the events that did not reach subscriptions of a user, the oldest first: at most 100 of all events, of the last seven days. They
+   * are deleted with their subscription.
+   *
+   * @throws Error for other recipients than one user
+   */
+  deadLetters(recipients: Extract<EventRecipients, { readonly user: object }>): Promise<readonly DeadLetter[]>
+  /**
+   * Sends dead letters of a user again, as if they were published now: authorized again, signed again, and before those with the same key that
+   * wait. Returns how many.
+   *
+   * @param ids of the events. Default: all dead letters of this event
+   * @throws Error for other recipients than one user
+   */
+  redeliver(recipients: Extract<EventRecipients, { readonly user: object }>, ids?: readonly string[]): Promise<number>
 }
 
 /** Configures `publish()` of an event. */
@@ -97,11 +114,15 @@ export type DeclaredEvent = {
   readonly visibleTo: ((caller: Pick<Caller, 'principal'>) => Awaitable<boolean>) | undefined
   matches(args: unknown, payload: unknown): Awaitable<boolean>
   /** Publishes through an endpoint from now on. @param key of several with the same key, the last one publishes */
-  connect(key: string, publish: Publish): void
+  connect(key: string, endpoint: Endpoint): void
 }
 
-/** @param uri of the resource that the event changes */
-type Publish = (publication: Publication, recipients: StoredRecipients, uri: string | undefined) => Promise<void>
+type Endpoint = {
+  /** @param uri of the resource that the event changes */
+  publish(publication: Publication, recipients: StoredRecipients, uri: string | undefined): Promise<void>
+  /** Returns the objects of those who have subscribed. */
+  owners(recipients: StoredRecipients): Promise<readonly EventOwnerRpc[]>
+}
 
 const declared = new WeakMap<object, DeclaredEvent>()
 
@@ -162,7 +183,7 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
   const owner = `event "${name}"`
   checkOptions(owner, definition, kinds)
   const { description, inputSchema, payloadSchema, scopes = [], visibleTo, matches = () => true, resource } = definition
-  const endpoints = new Map<string, Publish>()
+  const endpoints = new Map<string, Endpoint>()
   const payload = schemaOf(payloadSchema, `payloadSchema of ${owner}`)
   const value: Event<InferInput<P>> = {
     name,
@@ -185,8 +206,24 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
       const publication = { id, body, ...(key !== undefined && { key }) }
       // The schema has validated the payload.
       const uri = resource?.(checked.value as Infer<P>)
-      await Promise.all([...endpoints.values()].map((publish) => publish(publication, to, uri)))
+      await Promise.all([...endpoints.values()].map((endpoint) => endpoint.publish(publication, to, uri)))
       return id
+    },
+    async deadLetters(recipients) {
+      const user = readUser(recipients)
+      const letters = new Map<string, DeadLetter>()
+      // Endpoints may share the objects.
+      for (const endpoint of endpoints.values())
+        for (const owner of await endpoint.owners(user))
+          for (const letter of await owner.deadLetters(name)) letters.set(`${letter.subscription} ${letter.id}`, letter)
+      return [...letters.values()]
+    },
+    async redeliver(recipients, ids) {
+      const user = readUser(recipients)
+      let count = 0
+      for (const endpoint of endpoints.values())
+        for (const owner of await endpoint.owners(user)) count += await owner.redeliver(name, ids)
+      return count
     },
   }
   declared.set(value, {
@@ -198,7 +235,7 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
     visibleTo,
     // The schemas of the same definition have validated both.
     matches: (args, data) => matches(args as InferInput<A>, data as Infer<P>),
-    connect: (key, publish) => void endpoints.set(key, publish),
+    connect: (key, endpoint) => void endpoints.set(key, endpoint),
   })
   return value
 }
@@ -212,6 +249,12 @@ function schemaOf(schema: AnySchema, owner: string): Validator {
 }
 
 const recipientsText = '{ user: ctx.principal }, { tenant: { issuer, tenant } } or { everyone: true }'
+
+/** @throws Error for other recipients than one user */
+function readUser(recipients: EventRecipients): StoredRecipients {
+  if (isObject(recipients) && 'user' in recipients) return readRecipients(recipients)
+  throw new Error('deadLetters() and redeliver() take one user: { user: ctx.principal }')
+}
 
 /** Returns recipients as they are stored. @throws Error for other values: a wrong recipient must not become everyone */
 function readRecipients(recipients: EventRecipients): StoredRecipients {

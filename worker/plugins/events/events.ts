@@ -49,7 +49,7 @@ export type EventsOptions = {
   maxTtl?: Duration
   /** Subscriptions of one user. Default: 100. */
   maxSubscriptions?: number
-  /** Deliveries of one user that wait for receivers. The oldest ones beyond it are dropped, and reported. Default: 10,000. */
+  /** Deliveries of one user that wait for receivers. The oldest ones beyond it become dead letters, and are reported. Default: 10,000. */
   maxWaiting?: number
   /** Duration after which an attempt counts as failed, at most 30 seconds. Default: `10s`. */
   timeout?: Duration
@@ -164,9 +164,12 @@ export function events(
       McpEvents: (runtime) => {
         const host = hostOf(all, limits, runtime)
         for (const [name, declared] of all) {
-          declared.connect(runtime.identity, async (publication, recipients, uri) => {
-            await host.index(name).publish(publication, recipients)
-            if (uri !== undefined) await notifyOf(runtime.server, uri, recipients).catch(runtime.report)
+          declared.connect(runtime.identity, {
+            async publish(publication, recipients, uri) {
+              await host.index(name).publish(publication, recipients)
+              if (uri !== undefined) await notifyOf(runtime.server, uri, recipients).catch(runtime.report)
+            },
+            owners: async (recipients) => (await host.index(name).owners(recipients)).map(host.owner),
           })
         }
         return class McpEvents extends Events {
