@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { CliError, printable } from './cli-error.ts'
 import { doctor } from './doctor/doctor.ts'
+import { events } from './events/events.ts'
 import { fileError, isFileError } from './files.ts'
 import { init } from './init/init.ts'
 import { openapi } from './openapi/openapi.ts'
@@ -34,6 +35,12 @@ const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Worker
       --name <name>              the name in the MCP Registry; default: that of discovery()
       --server <name>            the server to submit, if the project has several
       --tools <file.json>        check the result of tools/list instead of a project, and write nothing
+      --json                     print JSON
+
+  npx edgemcp events             list the subscriptions, attempts and dead letters of a server that runs on this machine
+  npx edgemcp events redeliver <id>
+                                 send an event again to the subscriptions that refused it
+      --url <url>                the server, or its inspector link; default: http://127.0.0.1:8787
       --json                     print JSON
 `
 
@@ -85,6 +92,7 @@ const commands: Readonly<Record<string, Command>> = {
     options: ['json', 'name', 'out', 'server', 'tools', 'url'],
     run: submit,
   },
+  events: { takes: '"redeliver" and an id', most: 2, options: ['json', 'url'], run: events },
 }
 
 /**
@@ -102,7 +110,7 @@ export async function main(args: readonly string[]): Promise<number> {
     if (values.version) return print(ownPackage().version)
     if (values.help || name === undefined) return print(usage)
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-    if (!command) throw new CliError(`Unknown command "${name}": use init, doctor, openapi, skills or submit.`)
+    if (!command) throw new CliError(`Unknown command "${name}": use init, doctor, openapi, skills, submit or events.`)
     const unexpected = params[command.most ?? 1]
     if (unexpected !== undefined) throw new CliError(`Give ${command.takes}: "${unexpected}" is unexpected.`)
     const foreign = Object.keys(values).find((option) => !(command.options as readonly string[]).includes(option))

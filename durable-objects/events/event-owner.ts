@@ -17,6 +17,7 @@ import type {
   MemberId,
   NewSubscription,
   SubscribeOutcome,
+  SubscriptionSummary,
 } from './rpc.ts'
 
 /**
@@ -257,6 +258,15 @@ export class EventOwner {
     return true
   }
 
+  subscriptions(): readonly SubscriptionSummary[] {
+    const rows = this.#tables.query<Subscription>('SELECT * FROM subscriptions ORDER BY id')
+    return rows.map(({ id, name, url, suspended, refreshBefore }) => {
+      const { origin, pathname } = new URL(url)
+      const state = suspended ? 'suspended' : 'active'
+      return { id, event: name, url: origin + pathname, state, refreshBefore: new Date(refreshBefore).toISOString() }
+    })
+  }
+
   /** @param name of an event. Default: all */
   deadLetters(name?: string): readonly DeadLetter[] {
     return this.#deadDeliveries(name).map(({ event, subscription, reason, endedAt }) => {
@@ -371,7 +381,16 @@ export class EventOwner {
     // It may have ended meanwhile.
     if (this.#find(id)?.version !== subscription.version) return
     const webhook = { url: subscription.url, secrets, subscription: id, id: event, body: row.body }
+    const begunAt = Date.now()
     const response = await postWebhook(webhook, this.#host.limits.timeoutMs)
+    this.#host.onAttempt?.({
+      id: event,
+      event: subscription.name,
+      subscription: id,
+      outcome: response.status ?? response.reason,
+      durationMs: Date.now() - begunAt,
+      at: new Date(begunAt).toISOString(),
+    })
     // What it says about an earlier version says nothing about a later one, which tries again.
     if (this.#find(id)?.version === subscription.version) await this.#onResponse(delivery, subscription, response)
     else if (response.status !== undefined && response.status < 300) this.#finish(delivery)

@@ -33,6 +33,7 @@ import type {
   Replay,
   StoredRecipients,
   SubscribeOutcome,
+  SubscriptionSummary,
 } from './rpc.ts'
 
 /** Milliseconds until an alarm that failed is repeated. */
@@ -77,6 +78,11 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
   async replay(subscription: MemberId, events: readonly LoggedEvent[]): Promise<boolean> {
     this.#schema.check()
     return this.#owner.replay(subscription, events)
+  }
+
+  async subscriptions(): Promise<readonly SubscriptionSummary[]> {
+    this.#schema.check()
+    return this.#owner.subscriptions()
   }
 
   async deadLetters(event?: string): Promise<readonly DeadLetter[]> {

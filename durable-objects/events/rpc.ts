@@ -70,6 +70,18 @@ export type DeadLetter = {
   readonly at: string
 }
 
+/** A subscription, for the developer. */
+export type SubscriptionSummary = {
+  readonly id: string
+  /** Name of the event. */
+  readonly event: string
+  /** Without its query, in which a receiver may have a secret. */
+  readonly url: string
+  readonly state: 'active' | 'suspended'
+  /** ISO 8601. */
+  readonly refreshBefore: string
+}
+
 /** The RPC interface of the object of an owner: the subscriptions of a user, and what is to be delivered to them. */
 export interface EventOwnerRpc {
   /** Verifies the URL, unless it is verified, and activates or refreshes the subscription. */
@@ -80,6 +92,7 @@ export interface EventOwnerRpc {
   deliver(publication: LoggedEvent, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]>
   /** Stores deliveries of events that a subscription missed before it began. Returns false if it has ended. */
   replay(subscription: MemberId, events: readonly LoggedEvent[]): Promise<boolean>
+  subscriptions(): Promise<readonly SubscriptionSummary[]>
   /** @param event its name. Default: all events */
   deadLetters(event?: string): Promise<readonly DeadLetter[]>
   /** Sends dead letters again. Returns how many. @param ids of events. Default: all */

@@ -147,7 +147,7 @@ test.each<[string, string[], string]>([
     ['init', 'a', '--template', 'nots'],
     'Unknown template "nots": use one of hello, notes, team, sign-in, gateway, jobs, events.',
   ],
-  ['an unknown command', ['deploy'], 'Unknown command "deploy": use init, doctor, openapi, skills or submit.'],
+  ['an unknown command', ['deploy'], 'Unknown command "deploy": use init, doctor, openapi, skills, submit or events.'],
   ['an option of another command', ['init', 'a', '--json'], 'init has no option --json: run npx edgemcp --help.'],
   ['two folders', ['init', 'a', 'b'], 'Give one folder: "b" is unexpected.'],
 ])('%s is refused with an error message', async (_, args, sentence) => {

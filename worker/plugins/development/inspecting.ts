@@ -29,12 +29,16 @@ export function withInspector(plugins: readonly AnyPlugin[], env: object): AnyPl
   }))
   const handle = async (request: Request, host: ServerInfo, page: Route['handle'] | undefined) => {
     const url = new URL(request.url)
+    if (request.method === 'POST')
+      return isInside(url)
+        ? serveInternals(request, await ownPageKey(request, env))
+        : new Response(null, { status: 405, headers: { Allow: 'GET, HEAD' } })
     if (page && url.searchParams.has('page')) return page(request, { ...host, auth: withoutTestUsers(host.auth) })
     const signedIn = await signIn(request, env)
     if (signedIn) return signedIn
     const key = await ownPageKey(request, env)
     if (key !== 'current') await printLink(url, env)
-    if (isInside(url)) return serveInternals(url, key)
+    if (isInside(url)) return serveInternals(request, key)
     return inspectorPage(request, host, accessOf[key])
   }
   return [
@@ -43,7 +47,7 @@ export function withInspector(plugins: readonly AnyPlugin[], env: object): AnyPl
       name: 'inspector of development',
       routes: (runtime) => {
         const handler: Route['handle'] = (request, host) => handle(request, host, pages.get(runtime)?.handle)
-        return runtime.paths.mcp === '/' ? [] : [{ path: '/', methods: ['GET', 'HEAD'], handle: handler }]
+        return runtime.paths.mcp === '/' ? [] : [{ path: '/', methods: ['GET', 'HEAD', 'POST'], handle: handler }]
       },
     },
   ]

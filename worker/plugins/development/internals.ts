@@ -1,4 +1,5 @@
 /** Data for the inspector that clients cannot read: Durable Objects with their storage, and timings of requests. On this machine only. */
+import { developerTools } from '../../engine/developer-tools.ts'
 import { object } from '../../platform.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import type { RowsRpc } from './expose-storage.ts'
@@ -12,12 +13,15 @@ export const isInside = ({ searchParams }: URL): boolean => searchParams.has(par
 
 /**
  * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with the storage of one, `?inside=hops&request=…` with the timings of a
- * request, and `?inside=reload` with a stream that ends when the Worker reloads.
+ * request, `?inside=reload` with a stream that ends when the Worker reloads, and others with what plugins answer.
  */
-export async function serveInternals({ searchParams }: URL, key: KeyState): Promise<Response> {
+export async function serveInternals(request: Request, key: KeyState): Promise<Response> {
+  const { searchParams } = new URL(request.url)
   if (key !== 'current') return jsonAnswer({ problem: problemOf[key] }, 403)
   const what = searchParams.get(parameter)
   if (what === 'reload') return untilReload()
+  const tool = developerTools.get(what ?? '')
+  if (tool) return jsonAnswer(await tool(request))
   if (what === 'hops') return jsonAnswer(hopsOf(Number(searchParams.get('request'))))
   if (what !== 'rows') return jsonAnswer(seenObjects())
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']

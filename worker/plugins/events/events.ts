@@ -25,6 +25,7 @@ import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { problemOfUrl } from './callback-url.ts'
 import { type DeclaredEvent, declaredEvent, type Event } from './event.ts'
+import { inspected } from './inspect.ts'
 import { poll, stream } from './read-log.ts'
 import {
   codes,
@@ -162,7 +163,8 @@ export function events(
     provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, isKept, runtime }) } }),
     objects: {
       McpEvents: (runtime) => {
-        const host = hostOf(all, limits, runtime)
+        const plain = hostOf(all, limits, runtime)
+        const host = globalThis.process?.env?.NODE_ENV === 'development' ? inspected(all.keys(), plain) : plain
         for (const [name, declared] of all) {
           declared.connect(runtime.identity, {
             async publish(publication, recipients, uri) {
