@@ -134,3 +134,14 @@ test.each([[{ everyone: true }], [{ tenant: { issuer, tenant: 'a' } }], [null]])
     await expect(call('/redeliver', params)).rejects.toThrow('one user')
   },
 )
+
+test('do not hold back the cursor of their subscription', async () => {
+  const receiver = new Receiver(internet, 'cursor')
+  await using one = await subscribed('cursor', receiver, 'cursor')
+  const cursor = async () =>
+    Number(Object(await one.client.request('events/subscribe', wanting(receiver, 'cursor'))).cursor)
+  const before = await cursor()
+  await refuse(receiver, 'cursor', [1], 410)
+  await expect.poll(() => lettersOf('cursor')).toHaveLength(1)
+  expect(await cursor()).toBeGreaterThan(before)
+})
