@@ -82,8 +82,9 @@ describe('with a server in development', () => {
 
   test('is not answered for a page of another origin, or through a tunnel', async () => {
     const headers = { Cookie: `edgemcp-inspector-${shop.server.url.port}=${key}` }
-    for (const foreign of [{ Origin: 'http://localhost:1' }, { 'X-Forwarded-For': '203.0.113.1' }]) {
-      const init = { method: 'POST', headers: { ...headers, ...foreign } }
+    const foreign: Record<string, string>[] = [{ Origin: 'http://localhost:1' }, { 'X-Forwarded-For': '203.0.113.1' }]
+    for (const other of foreign) {
+      const init = { method: 'POST', headers: { ...headers, ...other } }
       expect((await fetch(new URL('/?inside=events&id=x', shop.server.url), init)).status).toBe(403)
     }
     // A link changes nothing.

@@ -51,7 +51,11 @@ const principalOf = (text: string): Principal | undefined => {
   return { issuer: 'https://idp.example', scopes: [], claims: {}, ...given }
 }
 
-const { PLAIN, MAX_WAITING, TIMEOUT = '500ms' } = env as {
+const {
+  PLAIN,
+  MAX_WAITING,
+  TIMEOUT = '500ms',
+} = env as {
   PLAIN?: string
   MAX_WAITING?: string
   TIMEOUT?: '500ms' | '1s' | '10s'
