@@ -27,7 +27,7 @@ describe('with a server in development', () => {
     })
     const receiver = new Receiver(shop.internet, 'listed?token=hidden')
     await using one = await shop.subscribed('listed', receiver, 'listed')
-    receiver.answer = () => new Response(null, { status: 410 })
+    receiver.answers = () => new Response(null, { status: 410 })
     const id = await shop.paid('listed')
     await receiver.received(1)
     const report = async () => JSON.parse((await run('--json', '--url', link)).stdout)
@@ -52,7 +52,7 @@ describe('with a server in development', () => {
     )
     expect(stdout).toContain(`gone    ${id}  ${one.id}`)
     expect(stdout).not.toContain('hidden')
-    receiver.answer = () => new Response(null, { status: 204 })
+    receiver.answers = () => new Response(null, { status: 204 })
     expect(await run('redeliver', id, '--url', link)).toEqual({
       code: 0,
       stdout: 'Sent again to 1 subscription.\n',

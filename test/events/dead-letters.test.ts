@@ -94,7 +94,7 @@ test('are sent again only to those who may receive them then', async () => {
   await expect.poll(() => lettersOf('revoked')).toHaveLength(1)
   internet.users.set('revoked', undefined)
   expect(await redeliver('revoked')).toBe(1)
-  await receiver.terminated
+  await expect.poll(() => receiver.terminations.length).toBe(1)
   expect(receiver.events).toHaveLength(1)
 })
 

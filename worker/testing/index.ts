@@ -9,8 +9,8 @@ export type { DurableObjectRef, EvictOptions, ServerUnderTest } from './objects.
 export type { FakeProvider, ProviderAnswer, ProviderUser, SignInAsOptions } from './provider/fake-provider.ts'
 export {
   type ReceivedChallenge,
-  type ReceivedTermination,
   type ReceivedEvent,
+  type ReceivedTermination,
   Receiver,
   type ReceiverAnswer,
   type ReceiverAnswers,
