@@ -54,11 +54,11 @@ const principalOf = (text: string): Principal | undefined => {
 const {
   PLAIN,
   MAX_WAITING,
-  TIMEOUT = '500ms',
+  TIMEOUT = '2s',
 } = env as {
   PLAIN?: string
   MAX_WAITING?: string
-  TIMEOUT?: '500ms' | '1s' | '10s'
+  TIMEOUT?: '500ms' | '1s' | '2s' | '10s'
 }
 const auth: Auth = {
   allowAnonymous: true,
