@@ -83,7 +83,12 @@ describe('a task runs as the auth of its tenant says', () => {
       capabilities: {},
       client: undefined,
       tenant,
-      principal: await sealPrincipal({ ...ada, claims: { email: 'ada@a.example' } }, auth, seals(undefined), 60_000),
+      principal: await sealPrincipal(
+        { ...ada, tenant, claims: { email: 'ada@a.example' } },
+        auth,
+        seals(undefined),
+        60_000,
+      ),
     }
     return runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
       const task = new McpTask(context, {} as never)
