@@ -1,5 +1,4 @@
 /** What an attack is made with: callers of one Worker, and receivers on the internet outside of it. */
-import { isDeepStrictEqual } from 'node:util'
 import { vi } from 'vitest'
 import type { TestServer } from '../support/server.ts'
 import { statelessHeaders } from '../support/stateless.ts'
@@ -25,6 +24,7 @@ type Reply = (post: Post) => Response | Promise<Response>
 export const echo: Reply = ({ text }) => Response.json({ challenge: JSON.parse(text).challenge })
 export const challengeIn = ({ text }: Post): string => JSON.parse(text).challenge
 const isChallenge = ({ text }: Post): boolean => JSON.parse(text).type === 'verification'
+const isTermination = ({ text }: Post): boolean => JSON.parse(text).type === 'terminated'
 
 /** One row has a host, a user and a topic of its own. */
 export class Stage {
@@ -34,6 +34,9 @@ export class Stage {
   /** POSTs that reached the host, or the address of one of its subscriptions. */
   readonly challenges: Post[] = []
   readonly events: Post[] = []
+  readonly #terminated = Promise.withResolvers<Post>()
+  /** Resolves with the notice that the server has ended a subscription. */
+  readonly terminated = this.#terminated.promise
   verify: Reply = echo
   answer: Reply = () => new Response(null, { status: 204 })
   readonly internet: Internet
@@ -139,15 +142,13 @@ export class Stage {
       this.challenges.push(post)
       return this.verify(post)
     }
+    if (isTermination(post)) {
+      this.#terminated.resolve(post)
+      return new Response(null, { status: 204 })
+    }
     this.events.push(post)
     for (const { count, resolve } of this.#waiting) if (this.events.length >= count) resolve()
     return this.answer(post)
-  }
-
-  /** Repeats a request until its outcome is this one. */
-  async until(ask: () => Promise<unknown>, expected: unknown): Promise<unknown> {
-    await vi.waitUntil(async () => isDeepStrictEqual(await ask(), expected), { timeout: 30_000, interval: 20 })
-    return expected
   }
 
   /** Runs work by another clock: no other row may run. */

