@@ -276,14 +276,14 @@ export class EventOwner {
 
   /** Sends dead letters again, in their place among those of their keys. @returns how many */
   async redeliver(name?: string, ids?: readonly string[]): Promise<number> {
-    const letters = this.#deadDeliveries(name).filter(({ event }) => ids?.includes(event) ?? true)
-    if (letters.length === 0) return 0
+    const deliveries = this.#deadDeliveries(name).filter(({ event }) => ids?.includes(event) ?? true)
+    if (deliveries.length === 0) return 0
     const now = Date.now()
-    for (const { seq } of letters)
+    for (const { seq } of deliveries)
       this.#tables.query('UPDATE deliveries SET due = ?, attempts = 0 WHERE seq = ?', now, seq)
     this.#poked.resolve()
     await this.#alarms.add(now)
-    return letters.length
+    return deliveries.length
   }
 
   #deadDeliveries(name?: string): DeadDelivery[] {

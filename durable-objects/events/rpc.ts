@@ -58,7 +58,7 @@ export type DeliveryStatus = {
   readonly failedSince?: string
 }
 
-/** An event that did not reach a subscription, which continues. */
+/** Describes an event that did not reach a subscription, which continues. */
 export type DeadLetter = {
   /** Id of the event, as `publish()` returned it. */
   readonly id: string

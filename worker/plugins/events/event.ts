@@ -211,12 +211,12 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
     },
     async deadLetters(recipients) {
       const user = readUser(recipients)
-      const letters = new Map<string, DeadLetter>()
+      const found = new Map<string, DeadLetter>()
       // Endpoints may share the objects.
       for (const endpoint of endpoints.values())
         for (const owner of await endpoint.owners(user))
-          for (const letter of await owner.deadLetters(name)) letters.set(`${letter.subscription} ${letter.id}`, letter)
-      return [...letters.values()]
+          for (const letter of await owner.deadLetters(name)) found.set(`${letter.subscription} ${letter.id}`, letter)
+      return [...found.values()]
     },
     async redeliver(recipients, ids) {
       const user = readUser(recipients)
