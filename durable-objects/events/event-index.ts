@@ -5,27 +5,25 @@ import { Tables } from '../shared/tables.ts'
 import { EventLog, logSchema, type PublicationRow } from './event-log.ts'
 import { EventStreams } from './event-streams.ts'
 import type { EventsHost } from './events-host.ts'
-import type { LogPage, LogQuery, Member, MemberId, Publication, Replay, StoredRecipients } from './rpc.ts'
+import type { LogPage, LogQuery, Member, MemberId, Publication, StoredRecipients } from './rpc.ts'
 
 /**
  * | table          | a row is                                                        | until                           |
  * |----------------|-----------------------------------------------------------------|---------------------------------|
  * | `members`      | a subscription                                                  | it ends or expires              |
- * | `replays`      | a subscription that is sent what it missed, from a position     | it was sent everything          |
  * | `publications` | an event: see `event-log.ts`                                    | every owner has it, and the log need not have it |
  * | `fanOuts`      | an event on its way, and the owner after whom it continues      | it was sent to every owner      |
  * | `undelivered`  | an owner whose object could not be reached, for an event        | it was reached, a day at most   |
  *
  * | key      | meaning                                                          | lifetime                        |
  * |----------|------------------------------------------------------------------|---------------------------------|
- * | `pruned` | the last event that was deleted because there were too many      | as long as anything is stored   |
+ * | `pruned` | the last event that was deleted                                  | as long as anything is stored   |
  */
 const schema = `
 CREATE TABLE members (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, issuer TEXT NOT NULL, tenant TEXT NOT NULL,
   subject TEXT NOT NULL, args TEXT NOT NULL, expires INTEGER NOT NULL);
 CREATE INDEX members_of ON members (issuer, tenant, subject);
 CREATE INDEX members_owner ON members (owner);
-CREATE TABLE replays (id TEXT PRIMARY KEY, position INTEGER NOT NULL);
 CREATE TABLE fanOuts (seq INTEGER PRIMARY KEY, key TEXT, after TEXT NOT NULL DEFAULT '');
 CREATE TABLE undelivered (owner TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (owner, seq));${logSchema}`
 
@@ -52,8 +50,6 @@ const alarmBatches = 10
 const retryPauseMs = 5000
 /** Milliseconds after which an event is given up for an owner whose object cannot be reached. */
 const retryMs = 24 * 60 * 60_000
-/** Events that a subscription is sent at a time which it missed. */
-const replayedEvents = 20
 
 /** Whether an event is on its way. */
 const isOpen = 'seq IN (SELECT seq FROM fanOuts) OR seq IN (SELECT seq FROM undelivered)'
@@ -86,34 +82,32 @@ export class EventIndex {
 
   async add(
     { id, version, owner, who, args, expires }: Member,
-    replay: Replay = {},
+    after?: number,
   ): Promise<Pick<LogPage, 'position' | 'isTruncated'>> {
     this.#schema.store()
     this.#tables.create()
-    const { after, maxAgeMs } = replay
-    const start = this.#log.isKept && after !== undefined ? this.#log.positionAfter(after, maxAgeMs) : undefined
+    // One that is known has missed nothing: each event is on its way to it.
+    const isKnown = this.#tables.query('SELECT 1 FROM members WHERE id = ?', id).length > 0
+    const isTruncated = !isKnown && after !== undefined && this.#log.hasMissed(after)
     const { issuer, tenant = '', subject = '' } = who
     const row = [id, version, owner, issuer, tenant, subject, args, expires]
-    this.#storage.transactionSync(() => {
-      this.#storage.sql.exec(
-        `INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-          SET version = excluded.version, expires = excluded.expires WHERE excluded.version > version`,
-        ...row,
-      )
-      if (start) this.#storage.sql.exec('INSERT OR REPLACE INTO replays VALUES (?, ?)', id, start.position)
-    })
+    this.#storage.sql.exec(
+      `INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+        SET version = excluded.version, expires = excluded.expires WHERE excluded.version > version`,
+      ...row,
+    )
     // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
     const isBusy = this.#tables.query('SELECT 1 FROM fanOuts LIMIT 1').length > 0
-    await this.#alarms.add(start ? Date.now() : isBusy ? Date.now() + retryPauseMs : expires + graceMs)
-    return start ?? { position: this.#settledFor(id, owner), isTruncated: false }
+    await this.#alarms.add(isBusy ? Date.now() + retryPauseMs : expires + graceMs)
+    return { position: this.#settledFor(owner), isTruncated }
   }
 
-  /** Returns a position up to which the owner of a subscription has received everything. */
-  #settledFor(id: string, owner: string): number {
+  /** Returns a position up to which an owner has received everything. */
+  #settledFor(owner: string): number {
     const [row] = this.#tables.query<{ settled: number | null }>(
       `SELECT min(settled) AS settled FROM (SELECT min(seq) - 1 AS settled FROM fanOuts
-        UNION ALL SELECT min(seq) - 1 FROM undelivered WHERE owner = ? UNION ALL SELECT position FROM replays WHERE id = ?)`,
-      ...[owner, id],
+        UNION ALL SELECT min(seq) - 1 FROM undelivered WHERE owner = ?)`,
+      owner,
     )
     return row?.settled ?? this.#log.head
   }
@@ -121,7 +115,6 @@ export class EventIndex {
   remove(members: readonly MemberId[]): void {
     for (const { id, version } of members)
       this.#tables.query('DELETE FROM members WHERE id = ? AND version <= ?', id, version)
-    this.#tables.query('DELETE FROM replays WHERE id NOT IN (SELECT id FROM members)')
   }
 
   owners(recipients: StoredRecipients): readonly string[] {
@@ -162,13 +155,9 @@ export class EventIndex {
     await this.#retry()
     for (let batches = 0; batches < alarmBatches; ) {
       const next = this.#nextFanOuts()
-      const behind = this.#tables.query<MemberRow & { position: number }>(
-        'SELECT members.*, position FROM replays JOIN members USING (id) ORDER BY random() LIMIT ?',
-        batchOwners,
-      )
-      if (next.length + behind.length === 0) break
-      batches += Math.max(next.length, 1)
-      await Promise.all([...next.map((one) => this.#fanOut(one)), ...behind.map((one) => this.#replay(one))])
+      if (next.length === 0) break
+      batches += next.length
+      await Promise.all(next.map((one) => this.#fanOut(one)))
     }
     this.#log.prune(isOpen)
     return this.#nextAlarm()
@@ -178,7 +167,7 @@ export class EventIndex {
     const now = Date.now()
     const has = (rows: string) => this.#tables.query(`SELECT 1 FROM ${rows} LIMIT 1`).length > 0
     if (has('fanOuts')) return now
-    if (has('undelivered') || has('replays')) return now + retryPauseMs
+    if (has('undelivered')) return now + retryPauseMs
     const [row] = this.#tables.query<{ expires: number | null }>('SELECT min(expires) AS expires FROM members')
     const expiry = typeof row?.expires === 'number' ? row.expires + graceMs : Number.POSITIVE_INFINITY
     // One alarm deletes many events.
@@ -242,13 +231,12 @@ export class EventIndex {
   }
 
   /**
-   * Sends an event to the subscriptions of an owner that it is for. One that is sent what it missed gets it in its turn. Returns false when
-   * the object of the owner could not be reached.
+   * Sends an event to the subscriptions of an owner that it is for. Returns false when the object of the owner could not be reached.
    */
   async #deliver(owner: string, { seq, id, body, key, recipients }: PublicationRow): Promise<boolean> {
     const { where, values } = condition(JSON.parse(recipients))
     const members = this.#tables.query<MemberRow>(
-      `SELECT * FROM members WHERE owner = ? AND id NOT IN (SELECT id FROM replays) AND ${where}`,
+      `SELECT * FROM members WHERE owner = ? AND ${where}`,
       owner,
       ...values,
     )
@@ -264,22 +252,6 @@ export class EventIndex {
     } catch (problem) {
       this.#host.report(problem)
       return false
-    }
-  }
-
-  /** Sends a subscription the next events that it missed before it began. */
-  async #replay(member: MemberRow & { position: number }): Promise<void> {
-    const { id, version, owner, position: after } = member
-    try {
-      const { events, position, hasMore } = await this.#log.read({ ...readerOf(member), after, limit: replayedEvents })
-      const isKnown = events.length === 0 || (await this.#host.owner(owner).replay({ id, version }, events))
-      if (!isKnown) return this.remove([{ id, version }])
-      // What was published meanwhile is sent in the same way.
-      if (hasMore || this.#log.hasAfter(position))
-        this.#tables.query('UPDATE replays SET position = ? WHERE id = ?', position, id)
-      else this.#tables.query('DELETE FROM replays WHERE id = ?', id)
-    } catch (problem) {
-      this.#host.report(problem)
     }
   }
 }

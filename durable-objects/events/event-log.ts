@@ -17,11 +17,10 @@ export type PublicationRow = { seq: number; id: string; body: string; key: strin
 const microsecondsPerMs = 1000
 /** Milliseconds by which the clocks of two machines may differ on which an object runs, one after the other. */
 const clockDifferenceMs = 1000
-/** Rows that are read in one turn, and in one query of a client. */
+/** Rows that are read in one turn. */
 const batchRows = 20
-const maxScannedRows = 500
-/** Characters of the events of a page. */
-const maxPageCharacters = 2_000_000
+/** Characters that are read for a page. */
+const maxPageCharacters = 1_000_000
 
 export class EventLog {
   readonly #name: string
@@ -67,25 +66,41 @@ export class EventLog {
     return seq
   }
 
-  hasAfter(position: number): boolean {
-    return this.#tables.query('SELECT 1 FROM publications WHERE seq > ? LIMIT 1', position).length > 0
+  /** Whether a client with this position may have missed an event, of whomever. */
+  hasMissed(after: number): boolean {
+    if (!this.isKept || this.positionAfter(after).isTruncated) return true
+    return this.#tables.query('SELECT 1 FROM publications WHERE seq > ? LIMIT 1', after).length > 0
   }
 
   /** Deletes what is too old, or too much. @param isOpen condition for rows that still have to reach a subscription */
   prune(isOpen: string): void {
     const { logMs, logEvents } = this.#host.limits
-    const oldest = (Date.now() - logMs) * microsecondsPerMs
-    this.#tables.query(`DELETE FROM publications WHERE seq <= ? AND NOT (${isOpen})`, oldest)
-    this.#count = undefined
+    this.#deleteUntil((Date.now() - logMs) * microsecondsPerMs, isOpen)
     if (this.#length <= logEvents) return
     const [row] = this.#tables.query<{ seq: number }>(
       'SELECT seq FROM publications ORDER BY seq DESC LIMIT 1 OFFSET ?',
       logEvents,
     )
-    if (!row) return
-    this.#tables.query(`DELETE FROM publications WHERE seq <= ? AND NOT (${isOpen})`, row.seq)
-    this.#storage.kv.put('pruned', row.seq)
+    if (row) this.#deleteUntil(row.seq, isOpen)
+  }
+
+  #deleteUntil(seq: number, isOpen: string): void {
+    const deleted = this.#tables.query<{ seq: number }>(
+      `DELETE FROM publications WHERE seq <= ? AND NOT (${isOpen}) RETURNING seq`,
+      seq,
+    )
+    if (deleted.length === 0) return
+    if (this.isKept)
+      this.#storage.kv.put(
+        'pruned',
+        deleted.reduce((most, row) => Math.max(most, row.seq), this.#pruned),
+      )
     this.#count = undefined
+  }
+
+  /** The last event that was deleted. */
+  get #pruned(): number {
+    return this.#storage.kv.get<number>('pruned') ?? 0
   }
 
   /** Whether it has so many events more than it should that it is time to delete some: not with each event. */
@@ -106,8 +121,7 @@ export class EventLog {
   positionAfter(after: number, maxAgeMs = Number.POSITIVE_INFINITY): Pick<LogPage, 'position' | 'isTruncated'> {
     const { head } = this
     const ageMs = Math.min(this.#host.limits.logMs, maxAgeMs)
-    const pruned = this.#storage.kv.get<number>('pruned') ?? 0
-    const first = Math.max((Date.now() - ageMs) * microsecondsPerMs, pruned)
+    const first = Math.max(Math.floor((Date.now() - ageMs) * microsecondsPerMs), this.#pruned)
     // A position that this log never had.
     if (!(after >= 0 && after <= head)) return { position: head, isTruncated: true }
     return { position: Math.max(after, Math.min(first, head)), isTruncated: after < first }
@@ -115,13 +129,27 @@ export class EventLog {
 
   /** Returns the next events for a client. */
   async read({ after, maxAgeMs, limit, ...reader }: LogQuery): Promise<LogPage> {
-    if (after === undefined) return { events: [], position: this.head, isTruncated: false, hasMore: false }
+    if (after === undefined) {
+      const { head } = this
+      return { events: [], start: head, position: head, isTruncated: false, hasMore: false }
+    }
     const { position: start, isTruncated } = this.positionAfter(after, maxAgeMs)
+    return { isTruncated, ...(await this.#readFrom(start, limit, reader)) }
+  }
+
+  /** Returns the next events for a stream, which has had every event up to its position. */
+  async readOn(after: number, limit: number, reader: Reader): Promise<LogPage> {
+    const start = Math.max(after, this.#pruned)
+    return { isTruncated: start > after, ...(await this.#readFrom(start, limit, reader)) }
+  }
+
+  async #readFrom(start: number, limit: number, reader: Reader): Promise<Omit<LogPage, 'isTruncated'>> {
     const events: LoggedEvent[] = []
     let position = start
-    let characters = 0
-    for (let scanned = 0; scanned < maxScannedRows; scanned += batchRows) {
-      const { head } = this
+    let own = start
+    for (let characters = 0; characters <= maxPageCharacters && this.#pruned <= position; await turn()) {
+      // What is published later has a later position.
+      const now = (Date.now() - clockDifferenceMs) * microsecondsPerMs
       const rows = this.#tables.query<PublicationRow>(
         'SELECT * FROM publications WHERE seq > ? ORDER BY seq LIMIT ?',
         position,
@@ -129,15 +157,18 @@ export class EventLog {
       )
       for (const row of rows) {
         position = row.seq
-        if (!(await this.isFor(row, reader))) continue
-        events.push({ position, id: row.id, body: row.body, ...(row.key !== null && { key: row.key }) })
         characters += row.body.length
-        if (events.length >= limit || characters > maxPageCharacters)
-          return { events, position, isTruncated, hasMore: true }
+        if (await this.isFor(row, reader)) {
+          events.push({ position, id: row.id, body: row.body, ...(row.key !== null && { key: row.key }) })
+          own = position
+        }
+        if (events.length >= limit || characters > maxPageCharacters) return { events, start, position, hasMore: true }
       }
-      if (rows.length < batchRows) return { events, position: Math.max(position, head), isTruncated, hasMore: false }
+      // A position after events of others would tell when they were published.
+      if (rows.length < batchRows) return { events, start, position: Math.max(own, now), hasMore: false }
     }
-    return { events, position, isTruncated, hasMore: true }
+    // The rest was deleted meanwhile.
+    return { events, start, position, hasMore: true }
   }
 
   /** A subscription does not receive an event for which the function of the developer throws. */
@@ -151,6 +182,9 @@ export class EventLog {
     }
   }
 }
+
+/** Lets other requests of the object go on. */
+const turn = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
 function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
   if ('everyone' in recipients) return true

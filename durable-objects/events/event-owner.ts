@@ -179,7 +179,6 @@ export class EventOwner {
     this.#schema.store()
     this.#tables.create()
     const now = Date.now()
-    const isLive = this.#find(id) !== undefined
     const version = this.#storage.transactionSync(() => {
       this.#storage.sql.exec('INSERT OR IGNORE INTO verified VALUES (?, ?)', url, client)
       // What waited for the refresh.
@@ -202,8 +201,7 @@ export class EventOwner {
     this.#poked.resolve()
     await this.#alarms.add(Math.min(refreshBefore, this.#nextDue() ?? refreshBefore))
     const member = { id, version, owner: this.#name, who: owner, args, expires: refreshBefore }
-    // What a subscription missed that lives is on its way to it.
-    return this.#host.index(name).add(member, isLive ? {} : subscription.replay)
+    return this.#host.index(name).add(member, subscription.after)
   }
 
   async unsubscribe(id: string): Promise<boolean> {
@@ -234,28 +232,6 @@ export class EventOwner {
     this.#poked.resolve()
     await this.#alarms.add(now)
     return ended
-  }
-
-  async replay({ id: subscription }: MemberId, events: readonly LoggedEvent[]): Promise<boolean> {
-    if (!this.#find(subscription)) return false
-    const now = Date.now()
-    this.#storage.transactionSync(() => {
-      for (const { id, body, key = null, position } of events) {
-        this.#storage.sql.exec(
-          'INSERT INTO events VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body',
-          ...[id, body, now, position],
-        )
-        this.#storage.sql.exec(
-          `INSERT INTO deliveries (event, subscription, key, due) SELECT ?1, ?2, ?3, ?4
-            WHERE NOT EXISTS (SELECT 1 FROM deliveries WHERE event = ?1 AND subscription = ?2)`,
-          ...[id, subscription, key, now],
-        )
-      }
-      this.#dropOldest()
-    })
-    this.#poked.resolve()
-    await this.#alarms.add(now)
-    return true
   }
 
   subscriptions(): readonly SubscriptionSummary[] {

@@ -12,7 +12,7 @@ type Attachment = Reader & { readonly after: number; readonly known: number }
 export const streamHeader = 'Edgemcp-Stream'
 
 /** Events that are read for a stream at a time. */
-const pageEvents = 20
+const pageEvents = 100
 /** Microseconds of the log after which a stream without events learns its position: its cursor must not become too old. */
 const positionStep = 60_000_000
 
@@ -65,7 +65,7 @@ export class EventStreams {
     try {
       while (this.#sending.get(socket) && socket.readyState === WebSocket.OPEN) {
         this.#sending.set(socket, false)
-        if (await this.#sendPage(socket)) this.#sending.set(socket, true)
+        await this.#sendPage(socket)
       }
     } catch (problem) {
       this.#host.report(problem)
@@ -76,19 +76,20 @@ export class EventStreams {
     }
   }
 
-  /** Returns whether there is more. */
-  async #sendPage(socket: WebSocket): Promise<boolean> {
+  async #sendPage(socket: WebSocket): Promise<void> {
     // `open` attached it.
     const attachment: Attachment = socket.deserializeAttachment()
-    const { events, position, isTruncated, hasMore } = await this.#log.read({ ...attachment, limit: pageEvents })
-    if (socket.readyState !== WebSocket.OPEN) return false
-    if (isTruncated) send(socket, position, { kind: 'gap' })
+    const page = await this.#log.readOn(attachment.after, pageEvents, attachment)
+    const { events, start, position, isTruncated, hasMore } = page
+    if (socket.readyState !== WebSocket.OPEN) return
+    if (isTruncated) send(socket, start, { kind: 'gap' })
     for (const event of events) send(socket, event.position, { kind: 'event', body: event.body })
-    const known = isTruncated ? position : (events.at(-1)?.position ?? attachment.known)
+    const known = events.at(-1)?.position ?? (isTruncated ? start : attachment.known)
     const isFar = position - known >= positionStep
     if (isFar) send(socket, position, { kind: 'position' })
     socket.serializeAttachment({ ...attachment, after: position, known: isFar ? position : known })
-    return hasMore
+    // What a client has not read would fill the memory of the object: the Worker connects again when there is room.
+    if (hasMore) socket.close(paused)
   }
 }
 

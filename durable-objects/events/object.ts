@@ -30,7 +30,6 @@ import type {
   MemberId,
   NewSubscription,
   Publication,
-  Replay,
   StoredRecipients,
   SubscribeOutcome,
   SubscriptionSummary,
@@ -75,11 +74,6 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     return this.#owner.deliver(publication, subscriptions)
   }
 
-  async replay(subscription: MemberId, events: readonly LoggedEvent[]): Promise<boolean> {
-    this.#schema.check()
-    return this.#owner.replay(subscription, events)
-  }
-
   async subscriptions(): Promise<readonly SubscriptionSummary[]> {
     this.#schema.check()
     return this.#owner.subscriptions()
@@ -95,9 +89,9 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     return this.#owner.redeliver(event, ids)
   }
 
-  add(member: Member, replay?: Replay): ReturnType<EventIndexRpc['add']> {
+  add(member: Member, after?: number): ReturnType<EventIndexRpc['add']> {
     this.#begin()
-    return this.#index.add(member, replay)
+    return this.#index.add(member, after)
   }
 
   async remove(members: readonly MemberId[]): Promise<void> {

@@ -35,8 +35,8 @@ export type NewSubscription = {
   readonly tenant: string | undefined
   /** Milliseconds since 1970. */
   readonly refreshBefore: number
-  /** Where the subscription begins, unless it lives. */
-  readonly replay: Replay
+  /** The position in the log of the event that its client has. */
+  readonly after: number | undefined
 }
 
 /** `position`: everything before it was delivered. See `LogPage`. */
@@ -90,8 +90,6 @@ export interface EventOwnerRpc {
   unsubscribe(id: string): Promise<boolean>
   /** Stores deliveries of an event, unless it has them. Returns the subscriptions that have ended. */
   deliver(publication: LoggedEvent, subscriptions: readonly MemberId[]): Promise<readonly MemberId[]>
-  /** Stores deliveries of events that a subscription missed before it began. Returns false if it has ended. */
-  replay(subscription: MemberId, events: readonly LoggedEvent[]): Promise<boolean>
   subscriptions(): Promise<readonly SubscriptionSummary[]>
   /** @param event its name. Default: all events */
   deadLetters(event?: string): Promise<readonly DeadLetter[]>
@@ -129,9 +127,13 @@ export type LogQuery = Reader & Replay & { readonly limit: number }
 /** An event, and its position in the log: see `event-log.ts`. */
 export type LoggedEvent = Publication & { readonly position: number }
 
-/** `isTruncated`: events before it are gone, or were not wanted. `hasMore`: there may be events after `position`. */
+/**
+ * `start`: the position from which it was read. `isTruncated`: events before `start` are gone, or were not wanted. `hasMore`: there may be
+ * events after `position`.
+ */
 export type LogPage = {
   readonly events: readonly LoggedEvent[]
+  readonly start: number
   readonly position: number
   readonly isTruncated: boolean
   readonly hasMore: boolean
@@ -152,8 +154,8 @@ export type StreamMessage =
 
 /** The RPC interface of the object of an event: its subscriptions, its log, and the publications that are on their way. */
 export interface EventIndexRpc {
-  /** @param replay sends what comes after a position first. Default: the subscription begins with the next event, or goes on */
-  add(member: Member, replay?: Replay): Promise<Pick<LogPage, 'position' | 'isTruncated'>>
+  /** @param after the position that the client has. Default: it begins now */
+  add(member: Member, after?: number): Promise<Pick<LogPage, 'position' | 'isTruncated'>>
   /** Removes these versions, and earlier ones. */
   remove(members: readonly MemberId[]): Promise<void>
   /** Returns the names of the objects of those who have subscribed. */

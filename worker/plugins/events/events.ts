@@ -55,8 +55,8 @@ export type EventsOptions = {
   /** Duration after which an attempt counts as failed, at most 30 seconds. Default: `10s`. */
   timeout?: Duration
   /**
-   * What clients can read of each event after it was published, by poll, by stream, and when a subscription begins again: events of the last
-   * `maxAge`, and the last `maxEvents`. `false`: nothing, so that events are delivered by webhook only. Default: an hour, and 1,000 events.
+   * What clients can read of each event after it was published, by poll and on streams: events of the last `maxAge`, and the last
+   * `maxEvents`. `false`: nothing, so that events are delivered by webhook only. Default: an hour, and 1,000 events.
    */
   log?: { maxAge?: Duration; maxEvents?: number } | false
 }
@@ -297,7 +297,7 @@ async function subscribe(
     client: principal.client,
     tenant: runtime.tenant,
     refreshBefore,
-    replay: readReplay(context.call.params),
+    after: readReplay(context.call.params).after,
   })
   if (outcome.kind === 'unverified')
     throw new EventError('callback', 'The callback URL did not answer the verification', { reason: outcome.reason })

@@ -6,6 +6,7 @@
 import { streamHeader } from '../../../durable-objects/events/event-streams.ts'
 import type { EventIndexRpc, Reader, StreamMessage, StreamRequest } from '../../../durable-objects/events/rpc.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
+import { insufficientScope } from '../../engine/required-scopes.ts'
 import { requireStream } from '../../http/accept.ts'
 import { openRelay } from '../../http/relay.ts'
 import type { OpenStream } from '../../http/transport.ts'
@@ -15,7 +16,7 @@ import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { networkOf } from '../../protocol/ip-address.ts'
 import { resultText } from '../../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../../protocol/meta.ts'
-import { ownerKey, type Principal } from '../../protocol/principal.ts'
+import { holdsScopes, ownerKey, type Principal } from '../../protocol/principal.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
@@ -66,6 +67,10 @@ export const stream =
   async ({ message, call }, _request, accept, { principal, address, credential }, { limits }) => {
     requireStream(accept)
     const { params } = call
+    const named = typeof params.name === 'string' ? all.get(params.name) : undefined
+    // As for other methods: those of an event that is not visible to everyone would reveal it.
+    if (named && !named.visibleTo && !holdsScopes(principal?.scopes, named.scopes))
+      throw insufficientScope(named.scopes)
     const { declared, args } = await readEvent(all, params, principal)
     checkMode(isKept, 'push')
     const { after = null, maxAgeMs } = readReplay(params)
@@ -83,7 +88,13 @@ export const stream =
       credential,
       dial(last) {
         const isResumed = last !== undefined
-        const value: StreamRequest = { reader, after: isResumed ? Number(last) : after, maxAgeMs, listener, isResumed }
+        const value: StreamRequest = {
+          reader,
+          after: isResumed ? Number(last) : after,
+          listener,
+          isResumed,
+          ...(!isResumed && { maxAgeMs }),
+        }
         const headers = { Upgrade: 'websocket', [streamHeader]: encodeURIComponent(JSON.stringify(value)) }
         return index.fetch(new Request('https://events/stream', { headers }))
       },
