@@ -147,7 +147,7 @@ export class EventLog {
     const events: LoggedEvent[] = []
     let position = start
     let own = start
-    for (let characters = 0; characters <= maxPageCharacters && this.#pruned <= position; await turn()) {
+    for (let characters = 0; characters <= maxPageCharacters && this.#pruned <= position; await yieldOnce()) {
       // What is published later has a later position.
       const now = (Date.now() - clockDifferenceMs) * microsecondsPerMs
       const rows = this.#tables.query<PublicationRow>(
@@ -184,7 +184,7 @@ export class EventLog {
 }
 
 /** Lets other requests of the object go on. */
-const turn = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
+const yieldOnce = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
 function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
   if ('everyone' in recipients) return true
