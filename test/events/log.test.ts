@@ -348,6 +348,20 @@ describe('a webhook subscription', () => {
     expect(totals((await poll('ann', { arguments: { shop }, cursor: again.cursor })).events)).toEqual([2])
   })
 
+  test('that begins with a cursor takes no event from another one', async () => {
+    const shop = 'beside'
+    const receiver = new Receiver(internet, shop)
+    const other = new Receiver(internet, `${shop}-other`)
+    await subscribe('ann', receiver, shop, null)
+    for (let total = 1; total <= 30; total += 1) {
+      if (total % 10 === 0) await subscribe('ann', other, shop, '0')
+      await publish(shop, total)
+      if (total % 10 === 5 && total > 10) await unsubscribe('ann', other, shop)
+    }
+    await receiver.received(30)
+    expect(new Set(totals(receiver.events)).size).toBe(30)
+  })
+
   test('a refresh with a cursor delivers nothing again, and returns a position after what was delivered', async () => {
     const shop = 'refreshed'
     const receiver = new Receiver(internet, shop)

@@ -62,6 +62,8 @@ export class Receiver {
   /** Verifications that are answered wrongly. */
   failsVerifications = 0
   refreshes = 0
+  /** What its client sends with the next request. */
+  cursor: string | null = null
   readonly #world: World
   readonly #all: readonly Saved[]
   readonly #arrivals = new Map<number, Arrivals>()

@@ -140,9 +140,10 @@ class Events {
     for (let failures = 0; ; failures += 1) {
       const { delivery, ...identity } = this.#identity(receiver)
       const secret = receiver.secrets.at(-1)
-      const params = { ...identity, delivery: { ...delivery, secret }, cursor: null, ttlMs }
+      const params = { ...identity, delivery: { ...delivery, secret }, cursor: receiver.cursor, ttlMs }
       const { result, error, wasRepeated } = await this.#send(receiver.user, 'events/subscribe', params)
       if (result) {
+        receiver.cursor = this.#world.random.pick([String(result.cursor), null])
         assert.ok(!isRefresh || result.deliveryStatus || wasRepeated, 'a subscription that is active is created again')
         receiver.activate(String(result.id), this.#world.now(), Date.parse(String(result.refreshBefore)))
         return
