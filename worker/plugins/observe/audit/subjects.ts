@@ -45,7 +45,7 @@ export async function subjectsOf(
       )
     }
     default:
-      // A task is named by a handle, which the log must not hold.
-      return [{ scopes: await scopesOf(request) }]
+      // A task is named by a handle, which the log must not hold: it is in another member.
+      return [{ name: params.name, scopes: await scopesOf(request) }]
   }
 }
