@@ -12,7 +12,7 @@ import type { LogPage, LogQuery, Member, MemberId, Publication, StoredRecipients
  * |----------------|-----------------------------------------------------------------|---------------------------------|
  * | `members`      | a subscription                                                  | it ends or expires              |
  * | `publications` | an event: see `event-log.ts`                                    | every owner has it, and the log need not have it |
- * | `fanOuts`      | an event on its way, and the owner after whom it continues      | it was sent to every owner      |
+ * | `fanOuts`      | an event on its way, the owner after whom it continues, and the number of subscriptions that it was `sent` to | it was sent to every owner      |
  * | `undelivered`  | an owner whose object could not be reached, for an event        | it was reached, a day at most   |
  *
  * | key      | meaning                                                          | lifetime                        |
@@ -24,10 +24,10 @@ CREATE TABLE members (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT 
   subject TEXT NOT NULL, args TEXT NOT NULL, expires INTEGER NOT NULL);
 CREATE INDEX members_of ON members (issuer, tenant, subject);
 CREATE INDEX members_owner ON members (owner);
-CREATE TABLE fanOuts (seq INTEGER PRIMARY KEY, key TEXT, after TEXT NOT NULL DEFAULT '');
+CREATE TABLE fanOuts (seq INTEGER PRIMARY KEY, key TEXT, after TEXT NOT NULL DEFAULT '', sent INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE undelivered (owner TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (owner, seq));${logSchema}`
 
-type FanOut = PublicationRow & { after: string }
+type FanOut = PublicationRow & { after: string; sent: number }
 type MemberRow = {
   id: string
   version: number
@@ -56,6 +56,7 @@ const isOpen = 'seq IN (SELECT seq FROM fanOuts) OR seq IN (SELECT seq FROM unde
 
 export class EventIndex {
   readonly streams: EventStreams
+  readonly #name: string
   readonly #log: EventLog
   readonly #storage: DurableObjectStorage
   readonly #tables: Tables
@@ -65,6 +66,7 @@ export class EventIndex {
 
   constructor(name: string, ctx: DurableObjectState, parts: { schema: Schema; alarms: Alarms; host: EventsHost }) {
     const { storage } = ctx
+    this.#name = name
     this.#storage = storage
     this.#tables = new Tables(storage.sql, 'members', schema)
     this.#log = new EventLog(name, storage, this.#tables, parts.host)
@@ -133,8 +135,10 @@ export class EventIndex {
   }
 
   async publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
-    this.#tables.create()
     const hasMembers = this.#hasMembers
+    if (!hasMembers) this.#observe(publication.id, recipients, Date.now(), 0)
+    if (!this.storesEvents) return
+    this.#tables.create()
     this.#storage.transactionSync(() => {
       const seq = this.#log.append(publication, recipients)
       if (hasMembers)
@@ -178,7 +182,7 @@ export class EventIndex {
   /** Returns events that are on their way. Those with the same key wait for each other. */
   #nextFanOuts(): FanOut[] {
     return this.#tables.query<FanOut>(
-      `SELECT publications.*, after FROM fanOuts AS one JOIN publications USING (seq) WHERE one.key IS NULL OR NOT EXISTS
+      `SELECT publications.*, after, sent FROM fanOuts AS one JOIN publications USING (seq) WHERE one.key IS NULL OR NOT EXISTS
         (SELECT 1 FROM fanOuts AS other WHERE other.key = one.key AND other.seq < one.seq) ORDER BY seq LIMIT ?`,
       concurrentEvents,
     )
@@ -196,18 +200,34 @@ export class EventIndex {
     const late = new Set(
       this.#tables.query<{ owner: string }>('SELECT DISTINCT owner FROM undelivered').map((row) => row.owner),
     )
-    const failed = await Promise.all(
+    const delivered = await Promise.all(
       // What came before it comes first.
-      owners.map(async ({ owner }) => (!late.has(owner) && (await this.#deliver(owner, publication)) ? [] : [owner])),
+      owners.map(async ({ owner }) => ({
+        owner,
+        count: late.has(owner) ? undefined : await this.#deliver(owner, publication),
+      })),
     )
+    const sent = delivered.reduce((sum, { count = 0 }) => sum + count, publication.sent)
+    const last = owners.length < batchOwners ? undefined : owners.at(-1)
     this.#storage.transactionSync(() => {
       // An alarm that was repeated may have done all of it.
-      for (const owner of failed.flat())
+      for (const { owner, count } of delivered) {
+        if (count !== undefined) continue
         this.#storage.sql.exec('INSERT OR IGNORE INTO undelivered SELECT ?, seq FROM fanOuts WHERE seq = ?', owner, seq)
-      const last = owners.length < batchOwners ? undefined : owners.at(-1)
-      if (last) this.#storage.sql.exec('UPDATE fanOuts SET after = ? WHERE seq = ?', last.owner, seq)
+      }
+      if (last) this.#storage.sql.exec('UPDATE fanOuts SET after = ?, sent = ? WHERE seq = ?', last.owner, sent, seq)
       else this.#storage.sql.exec('DELETE FROM fanOuts WHERE seq = ?', seq)
     })
+    if (!last) this.#observe(publication.id, JSON.parse(publication.recipients), seq / 1000, sent)
+  }
+
+  /**
+   * @param since milliseconds since 1970
+   * @param subscriptions to which the event was sent; those whose object was not reached at first are not counted
+   */
+  #observe(event: string, recipients: StoredRecipients, since: number, subscriptions: number): void {
+    const details = { event, recipients, subscriptions }
+    this.#host.observe({ method: 'events/publish', name: this.#name, since, details })
   }
 
   /** Sends what owners lack whose objects could not be reached, to each in order. */
@@ -225,15 +245,16 @@ export class EventIndex {
     )
     for (const row of rows) {
       const isOver = Date.now() - row.seq / 1000 > retryMs
-      if (!isOver && !(await this.#deliver(owner, row))) return
+      if (!isOver && (await this.#deliver(owner, row)) === undefined) return
       this.#tables.query('DELETE FROM undelivered WHERE owner = ? AND seq = ?', owner, row.seq)
     }
   }
 
   /**
-   * Sends an event to the subscriptions of an owner that it is for. Returns false when the object of the owner could not be reached.
+   * Sends an event to the subscriptions of an owner that it is for. Returns their number; `undefined` when the object of the owner could not
+   * be reached.
    */
-  async #deliver(owner: string, { seq, id, body, key, recipients }: PublicationRow): Promise<boolean> {
+  async #deliver(owner: string, { seq, id, body, key, recipients }: PublicationRow): Promise<number | undefined> {
     const { where, values } = condition(JSON.parse(recipients))
     const members = this.#tables.query<MemberRow>(
       `SELECT * FROM members WHERE owner = ? AND ${where}`,
@@ -244,14 +265,14 @@ export class EventIndex {
       members.map(async (one) => ((await this.#log.isFor({ body, recipients }, readerOf(one))) ? [one] : [])),
     )
     const chosen = matching.flat().map((one) => ({ id: one.id, version: one.version }))
-    if (chosen.length === 0) return true
+    if (chosen.length === 0) return 0
     try {
       const event = { position: seq, id, body, ...(key !== null && { key }) }
       this.remove(await this.#host.owner(owner).deliver(event, chosen))
-      return true
+      return chosen.length
     } catch (problem) {
       this.#host.report(problem)
-      return false
+      return undefined
     }
   }
 }

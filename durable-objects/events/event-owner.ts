@@ -3,11 +3,12 @@
 import { waitAtMost } from '../../worker/engine/wait.ts'
 import { encodeBase64url } from '../../worker/protocol/base64url.ts'
 import { isObject } from '../../worker/protocol/jsonrpc.ts'
+import type { Params } from '../../worker/protocol/types.ts'
 import { isSameText } from '../../worker/sealing/same-text.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import type { EventsHost, Termination } from './events-host.ts'
+import type { EventsHost, EventWork, Termination } from './events-host.ts'
 import { postWebhook, type WebhookResponse } from './post-webhook.ts'
 import type {
   DeadLetter,
@@ -66,8 +67,8 @@ type Subscription = {
 }
 /** A verification that runs. `isSuperseded`: its subscription was ended, or is verified again. */
 type Verification = { readonly id: string; isSuperseded: boolean; readonly ended: PromiseWithResolvers<void> }
-type Delivery = { seq: number; event: string; subscription: string; due: number }
-type DeadDelivery = Omit<Delivery, 'due'> & { reason: DeadLetter['reason']; endedAt: number }
+type Delivery = { seq: number; event: string; subscription: string; due: number; attempts: number }
+type DeadDelivery = Omit<Delivery, 'due' | 'attempts'> & { reason: DeadLetter['reason']; endedAt: number }
 
 /**
  * Whether a row of `deliveries AS one` has its turn: those with the same key wait for each other, and those of a subscription that is suspended
@@ -208,7 +209,7 @@ export class EventOwner {
     this.#supersede(id)
     const subscription = this.#find(id)
     if (!subscription) return false
-    await this.#end(subscription)
+    await this.#end(subscription, 'unsubscribed')
     return true
   }
 
@@ -276,7 +277,7 @@ export class EventOwner {
       'SELECT * FROM subscriptions WHERE refreshBefore <= ?',
       Date.now(),
     ))
-      await this.#end(expired)
+      await this.#end(expired, 'expired')
     this.#tables.query('DELETE FROM events WHERE at < ? AND body IS NULL', Date.now() - rememberedMs)
     await this.#sendDue()
     this.#deleteDeadLetters()
@@ -320,7 +321,7 @@ export class EventOwner {
       const free = maxRunningEach - (running.get(id)?.length ?? 0)
       if (free <= 0) return []
       const rows = this.#tables.query<Delivery>(
-        `SELECT seq, event, subscription, due FROM deliveries AS one WHERE subscription = ? AND due <= ? AND ${hasTurn}
+        `SELECT seq, event, subscription, due, attempts FROM deliveries AS one WHERE subscription = ? AND due <= ? AND ${hasTurn}
           ORDER BY due, seq LIMIT ${maxRunningEach}`,
         id,
         Date.now(),
@@ -334,6 +335,12 @@ export class EventOwner {
     const ended = this.#attempt(delivery)
       .catch((problem) => {
         this.#host.report(problem)
+        const error = {
+          kind: 'internal',
+          code: 0,
+          message: 'The attempt failed before its request: its error is reported',
+        }
+        this.#observe('events/deliver', this.#find(delivery.subscription), detailsOf(delivery), { error })
         this.#retryLater(delivery)
       })
       .finally(() => this.#running.delete(delivery.seq))
@@ -349,10 +356,10 @@ export class EventOwner {
     const decided = await waitAtMost(this.#host.limits.timeoutMs, deciding)
     if (!decided) throw new Error('reauthorize or visibleTo takes longer than the timeout of events()')
     const secrets = await this.#secretsOf(subscription)
-    if (decided.termination) return this.#terminate(subscription, decided.termination, secrets)
+    if (decided.termination) return this.#terminate(delivery, subscription, decided.termination, secrets)
     if (secrets.length === 0) {
       const reason = 'its secret cannot be read, because its key is no longer in EDGEMCP_KEYS'
-      return this.#terminate(subscription, { reason }, secrets)
+      return this.#terminate(delivery, subscription, { reason }, secrets)
     }
     // It may have ended meanwhile.
     if (this.#find(id)?.version !== subscription.version) return
@@ -367,6 +374,7 @@ export class EventOwner {
       durationMs: Date.now() - begunAt,
       at: new Date(begunAt).toISOString(),
     })
+    this.#observe('events/deliver', subscription, detailsOf(delivery), { since: begunAt, error: errorOf(response) })
     // What it says about an earlier version says nothing about a later one, which tries again.
     if (this.#find(id)?.version === subscription.version) await this.#onResponse(delivery, subscription, response)
     else if (response.status !== undefined && response.status < 300) this.#finish(delivery)
@@ -400,6 +408,7 @@ export class EventOwner {
       current.refreshBefore,
       id,
     )
+    if (!current.suspended) this.#observe('events/suspend', current, { reason: `http_${status}` })
   }
 
   #retryLater({ seq }: Delivery): void {
@@ -442,6 +451,7 @@ export class EventOwner {
 
   /** Ends a subscription, reports why, and tells its receiver once. */
   async #terminate(
+    delivery: Delivery,
     subscription: Subscription,
     { reason, error }: Termination,
     secrets: readonly string[],
@@ -450,7 +460,9 @@ export class EventOwner {
     // It may have been refreshed meanwhile: the next attempt decides.
     if (this.#find(id)?.version !== version) return
     this.#host.report(new Error(`The subscription ${id} to "${name}" has ended: ${reason}`))
-    await this.#end(subscription)
+    const refusal = { kind: 'forbidden', code: 0, message: reason }
+    this.#observe('events/deliver', subscription, detailsOf(delivery), { error: refusal })
+    await this.#end(subscription, reason)
     // Without a secret, nothing can be signed.
     if (!error || secrets.length === 0) return
     const body = JSON.stringify({ type: 'terminated', error })
@@ -459,7 +471,8 @@ export class EventOwner {
   }
 
   /** Ends a subscription, unless it was refreshed meanwhile. */
-  async #end({ id, version, name, url }: Subscription): Promise<void> {
+  async #end(subscription: Subscription, reason: string): Promise<void> {
+    const { id, version, name, url } = subscription
     const isCurrent = this.#storage.transactionSync(() => {
       const ended = this.#tables.query(
         'DELETE FROM subscriptions WHERE id = ? AND version = ? RETURNING id',
@@ -474,11 +487,23 @@ export class EventOwner {
       return true
     })
     if (!isCurrent) return
+    this.#observe('events/end', subscription, { reason })
     // The index learns of it with the next event, too.
     await this.#host
       .index(name)
       .remove([{ id, version }])
       .catch((problem) => this.#host.report(problem))
+  }
+
+  #observe(
+    method: EventWork['method'],
+    subscription: Subscription | undefined,
+    details: Params,
+    { since = Date.now(), error }: Partial<Pick<EventWork, 'since' | 'error'>> = {},
+  ): void {
+    if (!subscription) return
+    const { id, name } = subscription
+    this.#host.observe({ method, name, owner: this.#name, since, error, details: { subscription: id, ...details } })
   }
 
   /** Drops the oldest deliveries beyond the limit, which is reported. */
@@ -594,6 +619,19 @@ const categoryOf = (response: WebhookResponse): string =>
   response.status === undefined ? response.reason : response.status >= 500 ? 'http_5xx' : 'http_4xx'
 
 const randomText = (): string => encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
+
+const detailsOf = ({ event, attempts }: Pick<Delivery, 'event' | 'attempts'>): Params => ({
+  event,
+  attempt: attempts + 1,
+})
+
+/** Returns why an attempt has not delivered; `undefined` if it has. */
+function errorOf(response: WebhookResponse): EventWork['error'] {
+  const { status } = response
+  if (status === undefined) return { kind: response.reason, code: 0, message: 'The receiver gave no response' }
+  if (status >= 200 && status < 300) return undefined
+  return { kind: categoryOf(response), code: status, message: `The receiver answered with status ${status}` }
+}
 
 function statusOf({ suspended, lastDeliveryAt, lastError, failedSince }: Subscription): DeliveryStatus {
   return {

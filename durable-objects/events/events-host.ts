@@ -1,3 +1,4 @@
+import type { Params } from '../../worker/protocol/types.ts'
 import type { EventIndexRpc, EventOwnerRpc, EventReceiverRpc } from './rpc.ts'
 
 /** Provides the objects of events with what they need of the endpoint. */
@@ -23,6 +24,8 @@ export type EventsHost = {
   /** Decrypts it; `undefined` if it has expired or its key is gone. */
   open(sealed: string): Promise<string | undefined>
   readonly limits: EventLimits
+  /** Records what was done outside of a request, with `observe()` and `audit()`. */
+  observe(work: EventWork): void
   report(problem: unknown): void
   /** Called after each attempt, in development. */
   onAttempt?(attempt: Attempt): void
@@ -47,6 +50,19 @@ export type Termination = {
   readonly reason: string
   /** For the receiver. */
   readonly error?: { readonly code: number; readonly message: string; readonly data?: object }
+}
+
+export type EventWork = {
+  /** `events/deliver` is one attempt. */
+  readonly method: 'events/publish' | 'events/deliver' | 'events/suspend' | 'events/end'
+  /** Name of the event. */
+  readonly name: string
+  /** Name of the object of the user. Default: the work is for no single user. */
+  readonly owner?: string
+  /** Start, in milliseconds since 1970. */
+  readonly since: number
+  readonly error?: { readonly kind: string; readonly code: number; readonly message: string } | undefined
+  readonly details: Readonly<Params>
 }
 
 export type EventLimits = {

@@ -106,8 +106,7 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
 
   async publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
     this.#schema.check()
-    if (!this.#index.storesEvents) return
-    this.#begin()
+    if (this.#index.storesEvents) this.#begin()
     await this.#index.publish(publication, recipients)
   }
 

@@ -217,7 +217,7 @@ describe('a refused request is audited', () => {
     const event = await onlyEvent()
     expect(event).toMatchObject({ outcome: 'refused', status, reason: { kind } })
     expect(event.reason?.message).toMatch(new RegExp(`^${message}`))
-    expect(event.http.path).toBe(path === '/mcp' ? '/mcp' : undefined)
+    expect(event.http?.path).toBe(path === '/mcp' ? '/mcp' : undefined)
   })
 
   test.each<[string, string, Record<string, string>]>([

@@ -39,6 +39,12 @@ export type Owner = Pick<Principal, 'issuer' | 'tenant'> & Partial<Pick<Principa
 export const ownerKey = ({ issuer, tenant, subject }: Owner, endpoint: string | undefined): string =>
   JSON.stringify([endpoint ?? null, issuer, tenant ?? null, subject ?? null])
 
+/** Returns the user that `ownerKey` names. */
+export function readOwnerKey(key: string): Pick<Principal, 'issuer' | 'subject' | 'tenant'> {
+  const [, issuer, tenant, subject] = JSON.parse(key)
+  return { issuer, subject, ...(tenant !== null && { tenant }) }
+}
+
 /** Returns the name of one OAuth client of a user, for what each client has of its own. */
 export const clientKey = (principal: Principal, endpoint: string | undefined): string =>
   JSON.stringify([ownerKey(principal, endpoint), principal.client ?? null])

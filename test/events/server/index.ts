@@ -1,7 +1,9 @@
 /** A server whose users subscribe to orders of shops. A token is the JSON of its user. */
 import { env } from 'cloudflare:workers'
 import { type Auth, createServer, type Principal, serve } from 'edgemcp'
+import { type AuditEvent, audit } from 'edgemcp/audit'
 import { event, events } from 'edgemcp/events'
+import { type MethodEvent, observe } from 'edgemcp/observe'
 import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -16,7 +18,7 @@ const orderPaid = event('order.paid', {
   payloadSchema: z.object({ shop: z.string(), total: z.number() }),
   matches: ({ shop }, order) => order.shop === shop,
 })
-const audited = event('order.audited', {
+const orderAudited = event('order.audited', {
   payloadSchema: z.object({ id: z.string() }),
   scopes: ['audit'],
 })
@@ -40,7 +42,7 @@ const noteSaved = event('note.saved', {
 })
 const all = {
   'order.paid': orderPaid,
-  'order.audited': audited,
+  'order.audited': orderAudited,
   'order.hidden': hidden,
   odd,
   'note.saved': noteSaved,
@@ -76,6 +78,9 @@ const auth: Auth = {
   }),
 }
 
+/** What `observe()` and `audit()` recorded, since it was read. */
+const [observed, audited]: [MethodEvent[], AuditEvent[]] = [[], []]
+
 const worker = serve(server, {
   auth,
   plugins: [
@@ -86,6 +91,8 @@ const worker = serve(server, {
       maxSubscriptions: 5,
       ...(MAX_WAITING !== undefined && { maxWaiting: Number(MAX_WAITING) }),
     }),
+    observe({ sinks: (event) => void observed.push(event) }),
+    audit({ sinks: (event) => void audited.push(event) }),
   ],
 })
 
@@ -93,6 +100,7 @@ export const { McpSession, McpEvents, McpSubscriptions } = worker
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     const { pathname } = new URL(request.url)
+    if (pathname === '/recorded') return Response.json({ observed: observed.splice(0), audited: audited.splice(0) })
     if (!['/publish', '/dead-letters', '/redeliver'].includes(pathname)) return worker.fetch(request, env, ctx)
     const { name, payload, recipients, options, ids } = (await request.json()) as {
       name: keyof typeof all

@@ -8,6 +8,7 @@ import type {
   StoredRecipients,
 } from '../../../durable-objects/events/rpc.ts'
 import { readSecret } from '../../../durable-objects/events/signature.ts'
+import { reportWork } from '../../background-work.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
@@ -20,7 +21,7 @@ import { encodeBase64url } from '../../protocol/base64url.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
-import { clientKey, ownerKey, type Principal } from '../../protocol/principal.ts'
+import { clientKey, ownerKey, type Principal, readOwnerKey } from '../../protocol/principal.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { problemOfUrl } from './callback-url.ts'
@@ -390,6 +391,16 @@ function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
       return typeof secret === 'string' ? secret : undefined
     },
     limits,
+    observe: ({ owner, ...work }) =>
+      reportWork(runtime, () => {
+        const isDecided = work.method === 'events/deliver' && work.error?.kind !== 'internal'
+        return {
+          ...work,
+          milliseconds: Date.now() - work.since,
+          principal: owner === undefined ? undefined : readOwnerKey(owner.slice('owner '.length)),
+          scopes: isDecided ? (all.get(work.name)?.scopes ?? []) : [],
+        }
+      }),
     report,
   }
 }

@@ -88,7 +88,7 @@ function methodPoint(event: MethodEvent): Point {
  * | `blob5`   | subject                                          | `blob14`  | user agent                              |
  * | `blob6`   | client                                           | `blob15`  | HTTP method                             |
  * | `blob7`   | tenant                                           | `blob16`  | path                                    |
- * | `blob8`   | address                                          | `double1` | HTTP status                             |
+ * | `blob8`   | address                                          | `double1` | HTTP status; 0 without a response       |
  * | `blob9`   | the first method                                 | `double2` | number of targets of the event          |
  * | `index1`  | subject; address of an anonymous caller          | `blob17`  | limit that was exceeded                 |
  *
@@ -115,11 +115,11 @@ function auditPoint(event: AuditEvent): Point {
     request,
     session,
     userAgent,
-    http.method,
-    http.path,
+    http?.method,
+    http?.path,
     reason?.reason,
   ]
-  return { index: principal?.subject ?? address, blobs, doubles: [status, targets.length + omitted] }
+  return { index: principal?.subject ?? address, blobs, doubles: [status ?? 0, targets.length + omitted] }
 }
 
 function writePoint(dataset: Dataset | (() => Dataset | undefined), { index, blobs, doubles }: Point): void {

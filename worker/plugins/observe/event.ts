@@ -14,7 +14,10 @@ export type CallOutcome =
   | { readonly type: 'input_required'; readonly keys: readonly string[] }
   /** A message without an observed result was received. `status` is that of the HTTP response. With the option `all` only. */
   | { readonly type: 'received'; readonly status: number }
-  /** The call ended with a JSON-RPC error, whose code is `code`. */
+  /**
+   * The call ended with a JSON-RPC error, whose code is `code`; for `events/deliver`, the attempt ended with an HTTP status as `code`, or 0
+   * without a response.
+   */
   | { readonly type: 'error'; readonly kind: string; readonly code: number; readonly message: string }
 
 /** Identifies a caller, without its claims and credentials. */
@@ -35,9 +38,12 @@ export type MethodEvent = {
   readonly at: string
   /** Duration in milliseconds; `undefined` for a message that is not a call. */
   readonly milliseconds: number | undefined
-  /** The JSON-RPC method; `response` for an input response. */
+  /**
+   * The JSON-RPC method; `response` for an input response. Work that no request caused: `events/publish`, `events/deliver`, `events/suspend`
+   * or `events/end`.
+   */
   readonly method: string
-  /** Name of the tool or prompt. */
+  /** Name of the tool, prompt or event. */
   readonly name: string | undefined
   /** URI of the resource. */
   readonly uri: string | undefined
@@ -54,12 +60,14 @@ export type MethodEvent = {
   readonly revision: string | undefined
   /** `ctx.session.id`: equal for all calls of the session. It is not `Mcp-Session-Id`, which is a credential. */
   readonly session: string | undefined
-  /** The authenticated caller; `undefined` for an anonymous caller. */
+  /** The authenticated caller, or the user for whom work is done; `undefined` for an anonymous caller. */
   readonly principal: Who | undefined
   /** Name and version that the client reports; not authenticated. */
   readonly client: Implementation | undefined
   /** The trace that the call belongs to, as the client states it. */
   readonly trace: Trace | undefined
+  /** What else is known of work that no request caused, such as the id of a subscription and the number of an attempt. Default: none. */
+  readonly details?: Readonly<Params>
 }
 
 /** Receives events. An error that it throws or rejects with is logged, and does not change the response. Its result is ignored. */

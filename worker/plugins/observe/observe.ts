@@ -1,3 +1,4 @@
+import { type BackgroundWork, observeWork } from '../../background-work.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { CallInfo } from '../../declarations/interceptor.ts'
@@ -30,7 +31,7 @@ const kinds: KindsOf<ObserveOptions> = { sinks: kind.sinks, arguments: kind.flag
 
 /**
  * Creates a plugin that emits an event for each call: lists, calls, reads, completions, and methods of extensions. A call that needs input
- * has an event per round.
+ * has an event per round. Work of plugins that no request causes has events, too: publications and deliveries of `edgemcp/events`.
  *
  * @throws Error for an invalid option. The message names the fix
  *
@@ -48,6 +49,10 @@ export function observe(options: ObserveOptions): Plugin {
       return withOutcome(next(), call, (outcome) => {
         if (outcome) runtime.waitUntil(emit(runtime, call, since, outcome))
       })
+    },
+    provide: (runtime) => {
+      observeWork(runtime, emitWork)
+      return {}
     },
     ...(hasAllMessages && { onResponse: observeMessages(sinks) }),
   }
@@ -70,7 +75,38 @@ export function observe(options: ObserveOptions): Plugin {
       client,
       trace: traceOf(params),
     }
-    await Promise.all(sinks.map(async (sink) => sink(event)))
+    await send(event)
+  }
+
+  function emitWork({
+    method,
+    name,
+    since,
+    milliseconds,
+    error,
+    principal,
+    details,
+  }: BackgroundWork): Promise<unknown> {
+    return send({
+      at: new Date(since).toISOString(),
+      milliseconds,
+      method,
+      name,
+      uri: undefined,
+      arguments: undefined,
+      outcome: error ? { type: 'error', ...error } : { type: 'answered' },
+      isTask: undefined,
+      revision: undefined,
+      session: undefined,
+      principal,
+      client: undefined,
+      trace: undefined,
+      details,
+    })
+  }
+
+  function send(event: MethodEvent): Promise<unknown> {
+    return Promise.all(sinks.map(async (sink) => sink(event)))
   }
 }
 

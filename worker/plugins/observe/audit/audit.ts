@@ -1,5 +1,6 @@
 /** `audit()`: emits events for rejected requests and for calls of entries with scopes: caller, entry, reason. Never arguments or results. */
 
+import { type BackgroundWork, observeWork } from '../../../background-work.ts'
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Plugin } from '../../../plugin.ts'
@@ -20,7 +21,8 @@ export type AuditOptions = {
 const kinds: KindsOf<AuditOptions> = { sinks: kind.sinks, address: kind.flag }
 
 /**
- * Creates a plugin that emits an event for each rejected request and for each call of an entry with scopes. Emits at most 50 events per
+ * Creates a plugin that emits an event for each rejected request, for each call of an entry with scopes, and for each delivery of an event
+ * that has scopes or whose user may not receive it any more. Emits at most 50 events per
  * request, after the response. A sink cannot delay a request or make it fail.
  *
  * @throws Error for an invalid option. The message names the fix
@@ -35,8 +37,37 @@ export function audit(options: AuditOptions): Plugin {
     const emitted = emitEvents(settings, incoming, response, serverInfo)
     serverInfo.waitUntil(emitted.catch((problem) => serverInfo.report(problem)))
   }
-  return { name: 'audit', onResponse }
+  return {
+    name: 'audit',
+    onResponse,
+    provide: (runtime) => {
+      observeWork(runtime, async (work) => {
+        if (isAudited(work)) await emit(settings, eventOfWork(work), runtime)
+      })
+      return {}
+    },
+  }
 }
+
+/** Whether a principal was refused what it had been allowed, or received what needs scopes. */
+const isAudited = ({ error, scopes }: BackgroundWork): boolean => error?.kind === 'forbidden' || scopes.length > 0
+
+const eventOfWork = ({ method, name, since, error, principal, scopes, details }: BackgroundWork): AuditEvent => ({
+  at: new Date(since).toISOString(),
+  outcome: error?.kind === 'forbidden' ? 'refused' : 'allowed',
+  status: undefined,
+  reason: error?.kind === 'forbidden' ? { kind: 'forbidden', message: error.message } : undefined,
+  principal: principal && { tenant: undefined, ...principal, client: undefined },
+  address: undefined,
+  targets: [{ method, name }],
+  omitted: 0,
+  scopes,
+  http: undefined,
+  request: undefined,
+  session: undefined,
+  userAgent: undefined,
+  details,
+})
 
 type Settings = {
   readonly sinks: readonly Sink[]
@@ -45,7 +76,7 @@ type Settings = {
 }
 
 async function emitEvents(
-  { sinks, hasAddress }: Settings,
+  settings: Settings,
   incoming: IncomingRequest,
   response: Response,
   serverInfo: ServerInfo,
@@ -61,22 +92,24 @@ async function emitEvents(
     status: response.status,
     session: loggedSession(session),
     principal: principalOf(incoming, write),
-    address: hasAddress ? write(request.headers.get('CF-Connecting-IP')) : undefined,
+    address: settings.hasAddress ? write(request.headers.get('CF-Connecting-IP')) : undefined,
     ...requestOf(request, serverInfo, write),
   }
-  const emit = async (finding: Finding) => {
-    const event = await eventOf(finding, circumstances, write)
-    await Promise.all(
-      sinks.map(async (sink) => {
-        try {
-          await sink(event)
-        } catch (problem) {
-          serverInfo.report(problem)
-        }
-      }),
-    )
-  }
-  await Promise.all(findings.map(emit))
+  await Promise.all(
+    findings.map(async (finding) => emit(settings, await eventOf(finding, circumstances, write), serverInfo)),
+  )
+}
+
+async function emit({ sinks }: Settings, event: AuditEvent, { report }: Pick<ServerInfo, 'report'>): Promise<void> {
+  await Promise.all(
+    sinks.map(async (sink) => {
+      try {
+        await sink(event)
+      } catch (problem) {
+        report(problem)
+      }
+    }),
+  )
 }
 
 /** Finds what to record of a request. Which messages a limit rejected may be known only after a successful response has started. */

@@ -1,19 +1,20 @@
 import type { ErrorKind } from '../../../protocol/errors.ts'
+import type { Params } from '../../../protocol/types.ts'
 
 /**
- * Describes one rejected request, or one call of an entry with scopes. Texts of the client are cut after 200 characters, without control
+ * Describes one rejected request, one call of an entry with scopes, or one delivery of an event. Texts of the client are cut after 200 characters, without control
  * characters. Contains no credential, no arguments, no results and no claims.
  */
 export type AuditEvent = {
-  /** Time at which the response started, in ISO 8601 and UTC. */
+  /** Time at which the response or the delivery started, in ISO 8601 and UTC. */
   readonly at: string
   /** `refused`, or `allowed`: the call was authorized. How it ended is not recorded. */
   readonly outcome: 'refused' | 'allowed'
-  /** Status of the HTTP response. */
-  readonly status: number
+  /** Status of the HTTP response; `undefined` for a delivery. */
+  readonly status: number | undefined
   /** Reason of the rejection; `undefined` for an allowed call. */
   readonly reason: Why | undefined
-  /** The authenticated caller; `undefined` for an anonymous caller, and for a request that was rejected before authentication. */
+  /** The authenticated caller, or the user who receives an event; `undefined` for an anonymous caller, and for a request that was rejected before authentication. */
   readonly principal: Who | undefined
   /** IP address of the client (`CF-Connecting-IP`); `undefined` with `address: false`. */
   readonly address: string | undefined
@@ -23,8 +24,8 @@ export type AuditEvent = {
   readonly omitted: number
   /** Scopes that the targets require. */
   readonly scopes: readonly string[]
-  /** Method of the HTTP request, and its path if it is a path of the endpoint. */
-  readonly http: { readonly method: string; readonly path: string | undefined }
+  /** Method of the HTTP request, and its path if it is a path of the endpoint; `undefined` for a delivery. */
+  readonly http: { readonly method: string; readonly path: string | undefined } | undefined
   /** Id of the request at Cloudflare: `CF-Ray`. */
   readonly request: string | undefined
   /**
@@ -34,6 +35,8 @@ export type AuditEvent = {
   readonly session: string | undefined
   /** The header `User-Agent`. */
   readonly userAgent: string | undefined
+  /** What else is known of a delivery: `event`, `subscription` and `attempt`. Default: none. */
+  readonly details?: Readonly<Params>
 }
 
 /** States why a request was rejected. */
@@ -66,9 +69,9 @@ export type Who = {
 
 /** Identifies the entry that a message names. */
 export type AuditTarget = {
-  /** The JSON-RPC method. */
+  /** The JSON-RPC method; `events/deliver` for a delivery. */
   readonly method: string | undefined
-  /** Name of the tool or prompt. */
+  /** Name of the tool, prompt or event. */
   readonly name?: string | undefined
   /** URI of the resource, or the template. */
   readonly uri?: string | undefined
