@@ -18,13 +18,14 @@ import type { LogPage, LogQuery, Member, MemberId, Publication, StoredRecipients
  * | key      | meaning                                                          | lifetime                        |
  * |----------|------------------------------------------------------------------|---------------------------------|
  * | `pruned` | the last event that was deleted                                  | as long as anything is stored   |
+ * | `expiry` | when expired subscriptions are looked for, in ms since 1970      | as long as anything is stored   |
  */
 const schema = `
 CREATE TABLE members (id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, issuer TEXT NOT NULL, tenant TEXT NOT NULL,
   subject TEXT NOT NULL, args TEXT NOT NULL, expires INTEGER NOT NULL);
-CREATE INDEX members_of ON members (issuer, tenant, subject);
-CREATE INDEX members_owner ON members (owner);
-CREATE TABLE fanOuts (seq INTEGER PRIMARY KEY, key TEXT, after TEXT NOT NULL DEFAULT '', sent INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX members_of ON members (issuer, tenant, subject, owner);
+CREATE INDEX members_owner ON members (owner, subject);
+CREATE TABLE fanOuts (seq INTEGER PRIMARY KEY, key TEXT, after TEXT NOT NULL DEFAULT '["",""]', sent INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE undelivered (owner TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (owner, seq));${logSchema}`
 
 type FanOut = PublicationRow & { after: string; sent: number }
@@ -46,6 +47,8 @@ const batchOwners = 50
 const concurrentEvents = 8
 /** Batches of one alarm: a Worker may make a limited number of requests for each. */
 const alarmBatches = 10
+/** Milliseconds until expired subscriptions are looked for again: that reads all of them, and their owners remove most of them. */
+const expiryPauseMs = 60 * 60_000
 /** Milliseconds until owners who could not be reached are tried again. */
 const retryPauseMs = 5000
 /** Milliseconds after which an event is given up for an owner whose object cannot be reached. */
@@ -98,6 +101,8 @@ export class EventIndex {
         SET version = excluded.version, expires = excluded.expires WHERE excluded.version > version`,
       ...row,
     )
+    const expiry = this.#expiry
+    if (expiry === undefined || expires + graceMs < expiry) this.#storage.kv.put('expiry', expires + graceMs)
     // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
     const isBusy = this.#tables.query('SELECT 1 FROM fanOuts LIMIT 1').length > 0
     await this.#alarms.add(isBusy ? Date.now() + retryPauseMs : expires + graceMs)
@@ -155,7 +160,6 @@ export class EventIndex {
 
   /** Sends what was published to the objects of owners. @returns milliseconds since 1970 of the next time; `undefined`: none */
   async onAlarm(): Promise<number | undefined> {
-    this.#tables.query('DELETE FROM members WHERE expires <= ?', Date.now() - graceMs)
     await this.#retry()
     for (let batches = 0; batches < alarmBatches; ) {
       const next = this.#nextFanOuts()
@@ -172,11 +176,26 @@ export class EventIndex {
     const has = (rows: string) => this.#tables.query(`SELECT 1 FROM ${rows} LIMIT 1`).length > 0
     if (has('fanOuts')) return now
     if (has('undelivered')) return now + retryPauseMs
-    const [row] = this.#tables.query<{ expires: number | null }>('SELECT min(expires) AS expires FROM members')
-    const expiry = typeof row?.expires === 'number' ? row.expires + graceMs : Number.POSITIVE_INFINITY
     // One alarm deletes many events.
-    const next = Math.min(expiry, this.#log.isEmpty ? Number.POSITIVE_INFINITY : now + this.#host.limits.logMs)
+    const next = Math.min(this.#expire(), this.#log.isEmpty ? Number.POSITIVE_INFINITY : now + this.#host.limits.logMs)
     return next === Number.POSITIVE_INFINITY ? undefined : next
+  }
+
+  /** Deletes expired subscriptions if it is time. Returns when it is time again; `Infinity` without a subscription. */
+  #expire(): number {
+    const now = Date.now()
+    const expiry = this.#expiry
+    if (this.#hasMembers && expiry !== undefined && expiry > now) return expiry
+    this.#tables.query('DELETE FROM members WHERE expires <= ?', now - graceMs)
+    const [row] = this.#tables.query<{ expires: number | null }>('SELECT min(expires) AS expires FROM members')
+    if (typeof row?.expires !== 'number') return Number.POSITIVE_INFINITY
+    const next = Math.max(row.expires + graceMs, now + expiryPauseMs)
+    this.#storage.kv.put('expiry', next)
+    return next
+  }
+
+  get #expiry(): number | undefined {
+    return this.#storage.kv.get<number>('expiry')
   }
 
   /** Returns events that are on their way. Those with the same key wait for each other. */
@@ -188,13 +207,14 @@ export class EventIndex {
     )
   }
 
-  /** Sends an event to the next owners, in the order of their names. */
+  /** Sends an event to the next owners, in the order of an index. */
   async #fanOut(publication: FanOut): Promise<void> {
     const { seq, after } = publication
-    const { where, values } = condition(JSON.parse(publication.recipients))
-    const owners = this.#tables.query<{ owner: string }>(
-      `SELECT DISTINCT owner FROM members WHERE owner > ? AND ${where} ORDER BY owner LIMIT ${batchOwners}`,
-      after,
+    const { where, values, order } = condition(JSON.parse(publication.recipients))
+    const owners = this.#tables.query<{ owner: string; cursor: string }>(
+      `SELECT DISTINCT owner, json_array(${order}) AS cursor FROM members WHERE (${order}) > (?, ?) AND ${where}
+        ORDER BY ${order} LIMIT ${batchOwners}`,
+      ...JSON.parse(after),
       ...values,
     )
     const late = new Set(
@@ -215,7 +235,7 @@ export class EventIndex {
         if (count !== undefined) continue
         this.#storage.sql.exec('INSERT OR IGNORE INTO undelivered SELECT ?, seq FROM fanOuts WHERE seq = ?', owner, seq)
       }
-      if (last) this.#storage.sql.exec('UPDATE fanOuts SET after = ?, sent = ? WHERE seq = ?', last.owner, sent, seq)
+      if (last) this.#storage.sql.exec('UPDATE fanOuts SET after = ?, sent = ? WHERE seq = ?', last.cursor, sent, seq)
       else this.#storage.sql.exec('DELETE FROM fanOuts WHERE seq = ?', seq)
     })
     if (!last) this.#observe(publication.id, JSON.parse(publication.recipients), seq / 1000, sent)
@@ -279,9 +299,16 @@ export class EventIndex {
 
 const readerOf = ({ issuer, tenant, subject, args }: MemberRow) => ({ who: { issuer, tenant, subject }, args })
 
-function condition(recipients: StoredRecipients): { readonly where: string; readonly values: readonly string[] } {
-  if ('everyone' in recipients) return { where: '1 = 1', values: [] }
+/** @returns `order`: the columns of an index that has the subscriptions in the order in which owners are reached */
+function condition(recipients: StoredRecipients): {
+  readonly where: string
+  readonly values: readonly string[]
+  readonly order: string
+} {
+  if ('everyone' in recipients) return { where: '1 = 1', values: [], order: 'owner, subject' }
+  const order = 'subject, owner'
   const { issuer, tenant = '' } = recipients
-  if (!('subject' in recipients)) return { where: 'issuer = ? AND tenant = ?', values: [issuer, tenant] }
-  return { where: 'issuer = ? AND tenant = ? AND subject = ?', values: [issuer, tenant, recipients.subject ?? ''] }
+  if (!('subject' in recipients)) return { where: 'issuer = ? AND tenant = ?', values: [issuer, tenant], order }
+  const values = [issuer, tenant, recipients.subject ?? '']
+  return { where: 'issuer = ? AND tenant = ? AND subject = ?', values, order }
 }
