@@ -9,6 +9,7 @@ import { type Bill, type Cost, type Leaving, Stage, statelessRevision } from '..
 import type { Tally } from '../test/support/counted/tally.ts'
 import { startServer, type TestServer } from '../test/support/server.ts'
 import { mintKeyRing } from '../worker/sealing/seal.ts'
+import { type CurvePoint, type EventCost, measureCurve, measureEvents } from './cost-events.ts'
 import { measureSignIn, type SignInCost } from './cost-sign-in.ts'
 
 /** Dollars for each, beyond those included in a paid plan. */
@@ -229,7 +230,7 @@ const [hurrying, strolling] = [reporting('hurry'), reporting('stroll')]
 // Output
 
 /** Dollars. */
-export function priceOf({ http, session, subscriptions }: Cost): number {
+export function priceOf({ http, session, subscriptions }: Omit<Cost, 'operation'>): number {
   const requests = ({ calls, feeds, alarmsRun, messages }: Tally) =>
     calls + feeds + alarmsRun + messages / messagesPerRequest
   const rows = (tally: Tally) => tally.rowsRead * prices.rowRead + tally.rowsWritten * prices.rowWritten
@@ -291,8 +292,9 @@ function table(head: readonly string[], rows: readonly string[][]): string {
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
 }
 
-const [begin, beginSignIn, end] = [
+const [begin, beginEvents, beginSignIn, end] = [
   '<!-- npm run cost -->\n',
+  '<!-- npm run cost: events -->\n',
   '<!-- npm run cost: sign-in -->\n',
   '\n<!-- end -->',
 ] as const
@@ -300,6 +302,70 @@ const [begin, beginSignIn, end] = [
 /** Returns a document with these tables between its two marks. */
 export function withTables(document: string, tables: string): string {
   return between(document, begin, tables)
+}
+
+/** Returns a document with this table of the costs of events between its two marks. */
+export const withEvents = (document: string, costs: readonly EventCost[]): string =>
+  between(document, beginEvents, table(eventHead, costs.map(eventRow)))
+
+/** Returns the lines of a table of the costs of events. */
+export const eventLines = (costs: readonly EventCost[]): readonly string[] =>
+  table(eventHead, costs.map(eventRow)).split('\n').slice(2)
+
+const eventHead = [
+  'operation',
+  'HTTP',
+  'users',
+  'read',
+  'written',
+  'event',
+  'read',
+  'written',
+  'woken',
+  'alarms set',
+  'run',
+  'POSTs',
+  '$',
+]
+
+function eventRow({ operation, http, posts, others, index }: EventCost): string[] {
+  const counts = [
+    http,
+    ...[others, index].flatMap(({ calls, rowsRead, rowsWritten }) => [calls, rowsRead, rowsWritten]),
+    others.woken + index.woken,
+    others.alarmsSet + index.alarmsSet,
+    others.alarmsRun + index.alarmsRun,
+    posts,
+  ]
+  const million = priceOf({ http, session: others, subscriptions: index }) * 1e6
+  return [operation, ...counts.map((count) => (count === 0 ? '' : `${count}`)), million === 0 ? '' : million.toFixed(3)]
+}
+
+/** Returns a table of the costs of publications, with one for more users that is computed from the last two. */
+function curveTable(points: readonly CurvePoint[], computedUsers: number): string {
+  const rows = points.map(({ users, others, index, ...cost }) => ({
+    users,
+    counts: [
+      others.calls + index.calls + others.alarmsRun + index.alarmsRun,
+      index.alarmsRun,
+      index.rowsRead,
+      others.rowsRead,
+      others.rowsWritten + index.rowsWritten,
+      priceOf({ ...cost, session: others, subscriptions: index }),
+    ],
+  }))
+  const [less, more] = rows.slice(-2)
+  if (!less || !more) throw new Error('A curve has two points or more')
+  const slope = (computedUsers - more.users) / (more.users - less.users)
+  const computed = more.counts.map((count, at) => count + (count - (less.counts[at] ?? 0)) * slope)
+  const cells = (users: number, counts: readonly number[], note = '') => [
+    users.toLocaleString('en') + note,
+    ...counts.map((count, at) => (at < 5 ? Math.round(count).toLocaleString('en') : count.toFixed(4))),
+  ]
+  return table(
+    ['users', 'requests', 'alarms of the event', 'read by the event', 'by users', 'written', '$'],
+    [...rows.map(({ users, counts }) => cells(users, counts)), cells(computedUsers, computed, ' (computed)')],
+  )
 }
 
 /** Returns a document with this table of the costs of sign-in between its two marks. */
@@ -332,9 +398,18 @@ if (import.meta.main) {
     WRANGLER_SEND_METRICS: 'false',
     WRANGLER_LOG: 'none',
   })
-  const { values } = parseArgs({ options: { write: { type: 'boolean' } } })
-  const tables = tablesOf(await measure())
-  const signIn = await measureSignIn()
-  console.log(`${tables}\n\n### Sign-in\n\n${signInTable(signIn)}`)
-  if (values.write) await writeFile(doc, withSignIn(withTables(await readFile(doc, 'utf8'), tables), signIn))
+  const { values } = parseArgs({ options: { write: { type: 'boolean' }, curve: { type: 'boolean' } } })
+  if (values.curve) {
+    const points = await measureCurve([10, 100, 1000, 10_000])
+    console.log(curveTable(points, 100_000))
+  } else {
+    const tables = tablesOf(await measure())
+    const [events, signIn] = [await measureEvents(true), await measureSignIn()]
+    const eventText = [...eventLines(events)].join('\n')
+    console.log(`${tables}\n\n### Events\n\n${eventText}\n\n### Sign-in\n\n${signInTable(signIn)}`)
+    if (values.write) {
+      const document = withTables(await readFile(doc, 'utf8'), tables)
+      await writeFile(doc, withSignIn(withEvents(document, events), signIn))
+    }
+  }
 }

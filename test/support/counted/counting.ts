@@ -3,7 +3,7 @@ import { keptBack } from './clock.ts'
 import type { Tally } from './tally.ts'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
-type ObjectClass = { readonly prototype: object }
+type ObjectClass<Instance extends object = object> = { readonly prototype: Instance }
 
 /** The counter of a call of these methods. Every other method is an RPC call. */
 const handlers: Readonly<Record<string, keyof Tally>> = {
@@ -16,7 +16,11 @@ const handlers: Readonly<Record<string, keyof Tally>> = {
 let isInside = false
 
 /** Counts calls from outside, of every method that `Base` has for the runtime or for RPC. */
-export function countCalls(Counted: ObjectClass, Base: ObjectClass, tally: Tally): void {
+export function countCalls<Instance extends object>(
+  Counted: ObjectClass<Instance>,
+  Base: ObjectClass,
+  tally: Tally | ((object: Instance) => Tally),
+): void {
   // Without a handler, incoming messages would not be counted.
   const names = new Set(['webSocketMessage'])
   for (let level = Base.prototype; level.constructor.name !== 'DurableObject'; level = Object.getPrototypeOf(level)) {
@@ -26,9 +30,9 @@ export function countCalls(Counted: ObjectClass, Base: ObjectClass, tally: Tally
   for (const name of names) {
     const method = Reflect.get(Counted.prototype, name) as Method | undefined
     const unit = handlers[name] ?? 'calls'
-    const counted: Method = async function (...args) {
+    const counted = async function (this: Instance, ...args: unknown[]) {
       const outer = isInside
-      if (!outer) tally[unit] += 1
+      if (!outer) (typeof tally === 'function' ? tally(this) : tally)[unit] += 1
       isInside = true
       try {
         return method?.apply(this, args)
@@ -40,20 +44,31 @@ export function countCalls(Counted: ObjectClass, Base: ObjectClass, tally: Tally
   }
 }
 
-/** The state of an object with a storage that counts. Operations that are not counted throw an error. */
-export function countStorage(state: DurableObjectState, tally: Tally): DurableObjectState {
+/**
+ * The state of an object with a storage that counts. Operations that are not counted throw an error.
+ *
+ * @param onAlarm called with the time of each alarm that is set, in milliseconds since 1970; such alarms run when they are due. Default:
+ * they are delayed until a test advances the clock
+ */
+export function countStorage(
+  state: DurableObjectState,
+  tally: Tally,
+  onAlarm?: (time: number) => void,
+): DurableObjectState {
   const { storage } = state
+  const delay = onAlarm ? 0 : keptBack
   const counted = strict('storage', {
     sql: countSql(storage.sql, tally),
     kv: countKeys(storage.kv, tally),
     async getAlarm() {
       const time = await storage.getAlarm()
-      return time === null ? null : time - keptBack
+      return time === null ? null : time - delay
     },
     setAlarm(time: number) {
       tally.alarmsSet += 1
       tally.rowsWritten += 1
-      return storage.setAlarm(time + keptBack)
+      onAlarm?.(time)
+      return storage.setAlarm(time + delay)
     },
     transactionSync: <T>(perform: () => T) => storage.transactionSync(perform),
     sync: () => storage.sync(),
