@@ -54,10 +54,6 @@ export class EventStreams {
     for (const socket of this.#ctx.getWebSockets()) void this.#sendTo(socket)
   }
 
-  get isEmpty(): boolean {
-    return this.#ctx.getWebSockets().length === 0
-  }
-
   async #sendTo(socket: WebSocket): Promise<void> {
     const isSending = this.#sending.has(socket)
     this.#sending.set(socket, true)
@@ -85,9 +81,10 @@ export class EventStreams {
     if (isTruncated) send(socket, start, { kind: 'gap' })
     for (const event of events) send(socket, event.position, { kind: 'event', body: event.body })
     const known = events.at(-1)?.position ?? (isTruncated ? start : attachment.known)
-    const isFar = position - known >= positionStep
-    if (isFar) send(socket, position, { kind: 'position' })
-    socket.serializeAttachment({ ...attachment, after: position, known: isFar ? position : known })
+    // The Worker that connects again continues from there, also after a page without events.
+    const isUnknown = position - known >= (hasMore ? 1 : positionStep)
+    if (isUnknown) send(socket, position, { kind: 'position' })
+    socket.serializeAttachment({ ...attachment, after: position, known: isUnknown ? position : known })
     // What a client has not read would fill the memory of the object: the Worker connects again when there is room.
     if (hasMore) socket.close(paused)
   }

@@ -289,6 +289,16 @@ describe('stream', () => {
     stream.close()
   })
 
+  test('events for others, more than a page, do not hold up a client', async () => {
+    const shop = 'x'.repeat(250_000)
+    const { cursor } = await poll('ann', { arguments: { shop: 'small' } })
+    for (let total = 1; total <= 5; total += 1) await publish(shop, total, userOf('bob'))
+    await publish('small', 6)
+    const stream = new Stream('ann', { arguments: { shop: 'small' }, cursor })
+    expect(totals(await stream.nextEvents(1))).toEqual([6])
+    stream.close()
+  })
+
   test('an invalid request has an error, and no stream', async () => {
     const errorOf = async (params: Fields) => (await new Stream('ann', params).next()).error
     expect(await errorOf({ name: 'order.hidden' })).toMatchObject({ code: -32011 })
