@@ -1,4 +1,5 @@
 /** `edgemcp events`: lists what a server in development delivers, and sends it again. */
+import { isLoopback } from '../../worker/protocol/loopback.ts'
 import { CliError, printable } from '../cli-error.ts'
 
 type EventsReport = {
@@ -56,7 +57,7 @@ type LocalServer = { readonly origin: string; readonly cookie: string }
 /** @throws CliError for a URL of another machine, which must not get the key */
 function serverAt(text: string): LocalServer {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname))
+  if (!url || !isLoopback(url.hostname))
     throw new CliError(`Give --url of a server on this machine, such as http://127.0.0.1:8787, not "${text}".`)
   const key = url.searchParams.get('inspector') ?? process.env.EDGEMCP_INSPECTOR_KEY ?? ''
   return { origin: url.origin, cookie: `edgemcp-inspector-${url.port || 'default'}=${key}` }

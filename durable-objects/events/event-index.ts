@@ -142,7 +142,7 @@ export class EventIndex {
   async publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
     const hasMembers = this.#hasMembers
     if (!hasMembers) this.#observe(publication.id, recipients, Date.now(), 0)
-    if (!this.storesEvents) return
+    if (!hasMembers && !this.#log.isKept) return
     this.#tables.create()
     this.#storage.transactionSync(() => {
       const seq = this.#log.append(publication, recipients)

@@ -6,7 +6,7 @@
  */
 import type { Tables } from '../shared/tables.ts'
 import type { EventsHost } from './events-host.ts'
-import type { LoggedEvent, LogPage, LogQuery, Publication, Reader, StoredRecipients } from './rpc.ts'
+import type { LogPage, LogQuery, Publication, Reader, StoredRecipients } from './rpc.ts'
 
 /** A row is an event, until it has reached its subscriptions and the log need not have it any more. */
 export const logSchema = `
@@ -144,7 +144,7 @@ export class EventLog {
   }
 
   async #readFrom(start: number, limit: number, reader: Reader): Promise<Omit<LogPage, 'isTruncated'>> {
-    const events: LoggedEvent[] = []
+    const events: LogPage['events'][number][] = []
     let position = start
     let own = start
     for (let characters = 0; characters <= maxPageCharacters && this.#pruned <= position; await yieldOnce()) {
@@ -159,7 +159,7 @@ export class EventLog {
         position = row.seq
         characters += row.body.length
         if (await this.isFor(row, reader)) {
-          events.push({ position, id: row.id, body: row.body, ...(row.key !== null && { key: row.key }) })
+          events.push({ position, body: row.body })
           own = position
         }
         if (events.length >= limit || characters > maxPageCharacters) return { events, start, position, hasMore: true }

@@ -132,7 +132,7 @@ export type LoggedEvent = Publication & { readonly position: number }
  * events after `position`.
  */
 export type LogPage = {
-  readonly events: readonly LoggedEvent[]
+  readonly events: readonly Pick<LoggedEvent, 'position' | 'body'>[]
   readonly start: number
   readonly position: number
   readonly isTruncated: boolean

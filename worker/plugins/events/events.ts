@@ -36,6 +36,8 @@ import {
   readArguments,
   readEvent,
   readReplay,
+  type Served,
+  scopesOf,
 } from './read-request.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpEvents`. */
@@ -148,19 +150,20 @@ export function events(
     extensions: { [extensionName]: {} },
     // Clients read the capability here, and not among the extensions.
     capabilities: () => capability,
-    methods: (runtime) => ({
-      'server/discover': (inner = discover) => withCapability(inner),
-      'events/list': () => method((context) => listEvents(context, { all, isKept, runtime })),
-      'events/subscribe': () => method((context) => subscribe(context, { all, isKept, terms, runtime }), scopesOf(all)),
-      'events/unsubscribe': () => method((context) => unsubscribe(context, runtime)),
-      'events/poll': () => method((context) => poll(context, { all, isKept, runtime }), scopesOf(all)),
-      // Clients of stateless versions get the stream instead.
-      [streamMethod]: () =>
-        method(
-          () => Promise.reject(new McpError('method_not_found', `Method not found: ${streamMethod}`)),
-          scopesOf(all),
-        ),
-    }),
+    methods: (runtime) => {
+      const served: Served = { all, isKept, runtime }
+      const scopes: Method['scopes'] = async (params) => scopesOf(all, params)
+      return {
+        'server/discover': (inner = discover) => withCapability(inner),
+        'events/list': () => method((context) => listEvents(context, served)),
+        'events/subscribe': () => method((context) => subscribe(context, served, terms), scopes),
+        'events/unsubscribe': () => method((context) => unsubscribe(context, runtime)),
+        'events/poll': () => method((context) => poll(context, served), scopes),
+        // Clients of stateless versions get the stream instead.
+        [streamMethod]: () =>
+          method(() => Promise.reject(new McpError('method_not_found', `Method not found: ${streamMethod}`)), scopes),
+      }
+    },
     provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, isKept, runtime }) } }),
     objects: {
       McpEvents: (runtime) => {
@@ -194,21 +197,12 @@ async function notifyOf({ notify }: Runtime['server'], uri: string, recipients: 
 }
 
 type Terms = { readonly ttlMs: number; readonly maxTtlMs: number }
-type All = DeclaredEvents
 
 const method = (answer: Method['answer'], scopes: NonNullable<Method['scopes']> = async () => []): Method => ({
   offered: () => true,
   scopes,
   answer,
 })
-
-/** Scopes of the event that a request names. Those of one that is not visible to everyone would reveal it. */
-const scopesOf =
-  (all: All): NonNullable<Method['scopes']> =>
-  async ({ name }) => {
-    const found = typeof name === 'string' ? all.get(name) : undefined
-    return found && !found.visibleTo ? found.scopes : []
-  }
 
 function withCapability(inner: Method): Method {
   return {
@@ -223,7 +217,7 @@ function withCapability(inner: Method): Method {
 
 async function listEvents(
   { call: { principal, revision, params } }: MethodContext,
-  { all, isKept, runtime: { report } }: { readonly all: All; readonly isKept: boolean; readonly runtime: Runtime },
+  { all, isKept, runtime: { report } }: Served,
 ): Promise<Result> {
   const { cursor } = params
   if (cursor !== undefined && cursor !== null)
@@ -260,15 +254,7 @@ async function identityOf({ call }: MethodContext, { identity }: Pick<Runtime, '
   return { id, principal, name, args, url, delivery, owner: `owner ${ownerKey(principal, identity)}` }
 }
 
-async function subscribe(
-  context: MethodContext,
-  {
-    all,
-    isKept,
-    terms,
-    runtime,
-  }: { readonly all: All; readonly isKept: boolean; readonly terms: Terms; readonly runtime: Runtime },
-): Promise<Result> {
+async function subscribe(context: MethodContext, { all, isKept, runtime }: Served, terms: Terms): Promise<Result> {
   const { mode } = readObject(context.call.params, 'delivery')
   if (context.call.principal && mode !== 'webhook')
     throw new EventError('unsupported', 'delivery.mode must be "webhook"', { feature: 'deliveryMode', value: mode })
@@ -355,7 +341,7 @@ const forbidden = (reason: string): Termination => ({
   error: { code: codes.forbidden, message: 'The subscriber may not receive this event any more' },
 })
 
-function hostOf(all: All, limits: EventLimits, runtime: Runtime): EventsHost {
+function hostOf(all: DeclaredEvents, limits: EventLimits, runtime: Runtime): EventsHost {
   const { object, report, at } = runtime
   const seals = runtime.seals(undefined)
   return {

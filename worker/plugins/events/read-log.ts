@@ -10,7 +10,6 @@ import { insufficientScope } from '../../engine/required-scopes.ts'
 import { requireStream } from '../../http/accept.ts'
 import { openRelay } from '../../http/relay.ts'
 import type { OpenStream } from '../../http/transport.ts'
-import type { Runtime } from '../../plugin.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { networkOf } from '../../protocol/ip-address.ts'
@@ -20,7 +19,7 @@ import { holdsScopes, ownerKey, type Principal } from '../../protocol/principal.
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
-import { type DeclaredEvents, EventError, readEvent, readReplay } from './read-request.ts'
+import { EventError, readEvent, readReplay, type Served, scopesOf } from './read-request.ts'
 
 /** Milliseconds after which a client should poll again. */
 const nextPollMs = 10_000
@@ -28,8 +27,6 @@ const nextPollMs = 10_000
 const maxPolled = 100
 /** Seconds after which a client may open a stream again, when it has too many. */
 const retryAfterSeconds = 60
-
-type Log = { readonly all: DeclaredEvents; readonly isKept: boolean; readonly runtime: Runtime }
 
 const readerOf = (principal: Principal | undefined, args: string): Reader => {
   if (!principal) return { args }
@@ -43,7 +40,7 @@ function checkMode(isOffered: boolean, value: 'poll' | 'push'): void {
   throw new EventError('unsupported', `This event is not delivered by ${value}`, { feature: 'deliveryMode', value })
 }
 
-export async function poll({ call }: MethodContext, { all, isKept, runtime }: Log): Promise<Result> {
+export async function poll({ call }: MethodContext, { all, isKept, runtime }: Served): Promise<Result> {
   const { params, principal } = call
   const { declared, args } = await readEvent(all, params, principal)
   checkMode(isKept, 'poll')
@@ -63,14 +60,12 @@ export async function poll({ call }: MethodContext, { all, isKept, runtime }: Lo
 }
 
 export const stream =
-  ({ all, isKept, runtime }: Log): OpenStream =>
+  ({ all, isKept, runtime }: Served): OpenStream =>
   async ({ message, call }, _request, accept, { principal, address, credential }, { limits }) => {
     requireStream(accept)
     const { params } = call
-    const named = typeof params.name === 'string' ? all.get(params.name) : undefined
-    // As for other methods: those of an event that is not visible to everyone would reveal it.
-    if (named && !named.visibleTo && !holdsScopes(principal?.scopes, named.scopes))
-      throw insufficientScope(named.scopes)
+    const scopes = scopesOf(all, params)
+    if (!holdsScopes(principal?.scopes, scopes)) throw insufficientScope(scopes)
     const { declared, args } = await readEvent(all, params, principal)
     checkMode(isKept, 'push')
     const { after = null, maxAgeMs } = readReplay(params)

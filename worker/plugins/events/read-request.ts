@@ -2,6 +2,7 @@
 import type { Replay } from '../../../durable-objects/events/rpc.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { readObject, readText } from '../../engine/methods/method.ts'
+import type { Runtime } from '../../plugin.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
@@ -41,6 +42,15 @@ export const isPermitted = async (
   principal: Principal | undefined,
 ): Promise<boolean> =>
   holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })) === true)
+
+/** The events of an endpoint. `isKept`: clients can read what was published. */
+export type Served = { readonly all: DeclaredEvents; readonly isKept: boolean; readonly runtime: Runtime }
+
+/** Returns the scopes of the event that a request names. Those of one that is not visible to everyone would reveal it. */
+export function scopesOf(all: DeclaredEvents, { name }: Params): readonly string[] {
+  const found = typeof name === 'string' ? all.get(name) : undefined
+  return found && !found.visibleTo ? found.scopes : []
+}
 
 /** Returns the event that a request names, and its arguments as JSON in one spelling. @throws McpError */
 export async function readEvent(
