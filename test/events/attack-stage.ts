@@ -1,5 +1,6 @@
 /** What an attack is made with: callers of one Worker, and receivers on the internet outside of it. */
 import { vi } from 'vitest'
+import { storedRows } from '../support/objects.ts'
 import type { TestServer } from '../support/server.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 import type { Internet } from './receivers.ts'
@@ -94,9 +95,7 @@ export class Stage {
       ...statelessHeaders(method),
       ...(user && { Authorization: `Bearer ${JSON.stringify(user)}` }),
     }
-    const request = () => fetch(this.server.url, { method: 'POST', headers, body })
-    // The server closes connections that were idle, perhaps when the next request is sent.
-    const response = await request().catch(request)
+    const response = await fetch(this.server.url, { method: 'POST', headers, body })
     const answer = await response.text()
     // A response that takes long is a stream.
     const data = answer.startsWith('{') ? answer : /^data: (\{.*)/m.exec(answer)?.[1]
@@ -162,16 +161,7 @@ export class Stage {
   }
 
   /** The rows that all objects store, as JSON. */
-  async stored(): Promise<string> {
-    const worker = this.server.harness.getWorker()
-    const ids = await worker.listDurableObjectIds('McpEvents')
-    const objects = ids.map(async (id) => {
-      const storage = await worker.getDurableObjectStorage('McpEvents', { id })
-      const tables = await storage.exec(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
-      )
-      return Promise.all(tables.map(({ name }) => storage.exec(`SELECT * FROM ${name}`)))
-    })
-    return JSON.stringify(await Promise.all(objects))
+  stored(): Promise<string> {
+    return storedRows(this.server, 'McpEvents')
   }
 }

@@ -2,6 +2,7 @@
 import { createMCPClient, experimental_createMCPEventWebhook } from '@ai-sdk/mcp'
 import { afterAll, describe, expect, test } from 'vitest'
 import { connect, type ReceivedChallenge, type ReceiverAnswers } from '../../worker/testing/index.ts'
+import { storedRows } from '../support/objects.ts'
 import { startServer } from '../support/server.ts'
 import { Receiver, secretOf } from './receivers.ts'
 import { openShop, tokenOf, wanting } from './shop.ts'
@@ -543,17 +544,7 @@ describe('subscriptions', () => {
       receiver,
       'stored',
     )
-    const worker = server.harness.getWorker()
-    const stored = await Promise.all(
-      (await worker.listDurableObjectIds('McpEvents')).map(async (id) => {
-        const storage = await worker.getDurableObjectStorage('McpEvents', { id })
-        const tables = await storage.exec(
-          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
-        )
-        return Promise.all(tables.map(({ name }) => storage.exec(`SELECT * FROM ${name}`)))
-      }),
-    )
-    const text = JSON.stringify(stored)
+    const text = await storedRows(server, 'McpEvents')
     expect(text).toContain(one.id)
     expect(text).not.toContain('whsec_')
     expect(text).not.toContain(receiver.secret.slice('whsec_'.length))

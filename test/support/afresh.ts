@@ -6,6 +6,15 @@
 import { afterAll, vi } from 'vitest'
 import './patient.ts'
 
+// Workerd closes a connection that has been idle for five seconds, and `fetch` one second earlier. A busy process is later than that, and
+// would send a request on a closed connection.
+const dispatcher = Symbol.for('undici.globalDispatcher.1')
+const agent: unknown = Reflect.get(globalThis, dispatcher)
+if (agent instanceof Object && !('isBrief' in agent)) {
+  const brief: object = Reflect.construct(agent.constructor as never, [{ keepAliveTimeout: 1000 }])
+  Reflect.set(globalThis, dispatcher, Object.assign(brief, { isBrief: true }))
+}
+
 type Pristine = {
   readonly env: NodeJS.ProcessEnv
   readonly fetch: typeof globalThis.fetch

@@ -51,3 +51,17 @@ function freshKeys(): string {
 /** Evicts an object of a server whose keys are unknown. An object that nothing uses for ten seconds is evicted without it. */
 export const evict = (server: TestServer, kind: string, name: string, webSockets: 'close' | 'hibernate') =>
   evictFrom(server.harness, kind, { name }, webSockets)
+
+/** Returns all rows of all objects of a class, as JSON. */
+export async function storedRows({ harness }: TestServer, className: string): Promise<string> {
+  const worker = harness.getWorker()
+  const rows: unknown[] = []
+  for (const id of await worker.listDurableObjectIds(className)) {
+    const storage = await worker.getDurableObjectStorage(className, { id })
+    const tables = await storage.exec(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+    )
+    for (const { name } of tables) rows.push(await storage.exec(`SELECT * FROM ${name}`))
+  }
+  return JSON.stringify(rows)
+}
