@@ -1,4 +1,5 @@
+import { share } from '../support/full.ts'
 import { attacks } from './attacks.ts'
 import { testAttacks } from './test-attacks.ts'
 
-testAttacks(attacks, '10s')
+testAttacks(share(attacks, 4), '10s')

@@ -28,6 +28,6 @@ test('each defect replaces a text that its file has once', () => {
   expect(planted.filter((defect) => timesIn(defect) !== 1).map(({ name }) => name)).toEqual([])
 })
 
-test.each(share(planted, 6))('finds: $name', async (defect) => {
+test.each(share(planted, 12))('finds: $name', async (defect) => {
   expect(await isFound(defect)).toBe(true)
 })

@@ -1,16 +1,16 @@
 /** Schedules of the whole server on a simulated platform, with faults. `npm run simulate` runs more of them. */
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { share } from '../support/full.ts'
+import { count, share } from '../support/full.ts'
 import { Servers } from './servers.ts'
 import { repeatCommand, shrinkFaults, simulate } from './simulate.ts'
 
 const servers = new Servers()
 
-/** 600 seeds, half of them in `npm test`: each test takes a part, because a busy machine takes minutes for all. */
+/** 600 seeds, a quarter of them in `npm test`: each test takes a part, because a busy machine takes minutes for all. */
 const parts = Array.from({ length: 12 }, (_, index) => index * 50)
 
-test.each(share(parts, 2))('no schedule of the 50 seeds after %i violates what the server promises', async (part) => {
+test.each(share(parts, 4))('no schedule of the 50 seeds after %i violates what the server promises', async (part) => {
   const violations: string[] = []
   for (let seed = part + 1; seed <= part + 50; seed += 1) {
     const server = await servers.of(seed)
@@ -27,7 +27,7 @@ const root = resolve(import.meta.dirname, '../..')
 test('no schedule with two versions side by side violates what the server promises', async () => {
   const both = new Servers([], root)
   const violations: string[] = []
-  for (let seed = 1; seed <= 50; seed += 1) {
+  for (let seed = 1; seed <= count(20, 50); seed += 1) {
     const { violation } = await simulate(await both.of(seed), seed)
     if (violation) violations.push(`${violation.message}: npm run simulate -- --seed ${seed} --beside HEAD`)
   }

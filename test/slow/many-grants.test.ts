@@ -1,8 +1,8 @@
 /** A user who signs in more often than a user has grants. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
-import { Stage } from './attacks/stage.ts'
-import { seen, type Tokens } from './client.ts'
+import { Stage } from '../sign-in/attacks/stage.ts'
+import { seen, type Tokens } from '../sign-in/client.ts'
 
 let stage: Stage
 beforeAll(async () => {
