@@ -366,14 +366,6 @@ export class EventOwner {
     const webhook = { url: subscription.url, secrets, subscription: id, id: event, body: row.body }
     const begunAt = Date.now()
     const response = await postWebhook(webhook, this.#host.limits.timeoutMs)
-    this.#host.onAttempt?.({
-      id: event,
-      event: subscription.name,
-      subscription: id,
-      outcome: response.status ?? response.reason,
-      durationMs: Date.now() - begunAt,
-      at: new Date(begunAt).toISOString(),
-    })
     this.#observe('events/deliver', subscription, detailsOf(delivery), { since: begunAt, error: errorOf(response) })
     // What it says about an earlier version says nothing about a later one, which tries again.
     if (this.#find(id)?.version === subscription.version) await this.#onResponse(delivery, subscription, response)

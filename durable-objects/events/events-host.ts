@@ -27,21 +27,6 @@ export type EventsHost = {
   /** Records what was done outside of a request, with `observe()` and `audit()`. */
   observe(work: EventWork): void
   report(problem: unknown): void
-  /** Called after each attempt, in development. */
-  onAttempt?(attempt: Attempt): void
-}
-
-/** A delivery that was attempted. */
-export type Attempt = {
-  /** Id of the event. */
-  readonly id: string
-  readonly event: string
-  readonly subscription: string
-  /** Status of the response, or why there was none. */
-  readonly outcome: number | string
-  readonly durationMs: number
-  /** ISO 8601. */
-  readonly at: string
 }
 
 /** Why the server ends a subscription. */

@@ -1,6 +1,19 @@
 /** Subscriptions, attempts and dead letters of events, for `edgemcp events`. */
-import type { Attempt, EventsHost } from '../../../durable-objects/events/events-host.ts'
+import type { EventsHost, EventWork } from '../../../durable-objects/events/events-host.ts'
 import { type DeveloperRequest, developerTools } from '../../engine/developer-tools.ts'
+
+/** A delivery that was attempted, or that failed before. */
+type Attempt = {
+  /** Id of the event. */
+  readonly id: unknown
+  readonly event: string
+  readonly subscription: unknown
+  /** `delivered`, the status of another response, or why there was none. */
+  readonly outcome: number | string
+  readonly durationMs: number
+  /** ISO 8601. */
+  readonly at: string
+}
 
 /** The endpoints of this Worker by the names of their events. */
 const hosts = new Map<string, EventsHost>()
@@ -12,8 +25,9 @@ const maxAttempts = 50
 export function inspected(events: Iterable<string>, host: EventsHost): EventsHost {
   const recording = {
     ...host,
-    onAttempt(attempt: Attempt) {
-      attempts.push(attempt)
+    observe(work: EventWork) {
+      host.observe(work)
+      if (work.method === 'events/deliver') attempts.push(attemptOf(work))
       attempts.splice(0, attempts.length - maxAttempts)
     },
   }
@@ -21,6 +35,15 @@ export function inspected(events: Iterable<string>, host: EventsHost): EventsHos
   developerTools.set('events', answer)
   return recording
 }
+
+const attemptOf = ({ name, since, error, details: { event: id, subscription } }: EventWork): Attempt => ({
+  id,
+  event: name,
+  subscription,
+  outcome: error ? error.code || error.kind : 'delivered',
+  durationMs: Date.now() - since,
+  at: new Date(since).toISOString(),
+})
 
 /** Answers a POST with `id` by sending the dead letters of this event again. */
 async function answer({ method, url }: DeveloperRequest): Promise<object> {
