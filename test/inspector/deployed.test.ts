@@ -46,6 +46,16 @@ test('the Content-Security-Policy allows the script and styles of the page, and 
   expect(style).not.toContain('</style')
 })
 
+test('a deployed server has no callback URL, and nothing of what the inspector of development reads', async () => {
+  const webhook = await open('open', { method: 'POST' }, '/?inside=receiver')
+  expect(webhook.status).toBe(405)
+  for (const query of ['receiver', 'events']) {
+    const page = await (await open('open', {}, '/')).text()
+    expect(await (await open('open', {}, `/?inside=${query}`)).text()).toBe(page)
+    expect((await open('open', { method: 'POST' }, `/?inside=${query}&answer=410`)).status).toBe(405)
+  }
+})
+
 test('the page contains the escaped server name and the endpoint path', async () => {
   const page = await (await open('open')).text()
   expect(page).toContain('<title>&#60;i&#62;Deployed&#60;/i&#62; – inspector</title>')

@@ -1,4 +1,3 @@
-/** What plugins answer to `?inside=<name>` in development, as JSON. A POST may change something. */
-export const developerTools = new Map<string, (request: DeveloperRequest) => Promise<unknown>>()
-
-export type DeveloperRequest = { readonly method: string; readonly url: string }
+/** What plugins answer to `?inside=<name>` in development: a response, or JSON. A POST may change something. */
+// biome-ignore lint/style/noRestrictedGlobals: a type; the Worker hands the value in
+export const developerTools = new Map<string, (request: Request) => Promise<unknown>>()

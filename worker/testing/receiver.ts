@@ -1,7 +1,6 @@
 /** A receiver of webhooks: the callback URL of an agent that subscribes to events of the server under test. */
-import { decodeBase64, encodeBase64 } from '../protocol/base64.ts'
+import { isSigned, newSecret, webhookOf } from '../client/webhook.ts'
 import type { Params } from '../protocol/types.ts'
-import { utf8 } from '../protocol/utf8.ts'
 
 /** Holds an attempt to deliver an event, whose signature matched. */
 export type ReceivedEvent = {
@@ -77,7 +76,7 @@ export class Receiver implements Disposable {
   /** Creates a receiver that gets its requests by `fetch()`. */
   constructor({ url, secret, answers = [], challengeAnswers = [] }: ReceiverOptions = {}) {
     this.url = new URL(url ?? `https://receiver.example/${crypto.randomUUID()}`).href
-    this.secret = secret ?? `whsec_${encodeBase64(crypto.getRandomValues(new Uint8Array(32)))}`
+    this.secret = secret ?? newSecret()
     this.#answers = answers
     this.#challengeAnswers = challengeAnswers
   }
@@ -118,13 +117,13 @@ export class Receiver implements Disposable {
   async fetch(request: Request): Promise<Response> {
     const { headers, signal } = request
     const text = await request.text()
-    if (!(await isSigned(headers, text, this.secret))) {
+    const webhook = webhookOf(headers, text)
+    if (!(await isSigned(webhook, this.secret))) {
       this.#add(new Error(`${this.url} received a webhook whose signature does not match its secret: ${text}`))
       return new Response(null, { status: 401 })
     }
     const { type, challenge, error, name, timestamp, data } = JSON.parse(text)
-    const id = headers.get('webhook-id') ?? ''
-    const subscription = headers.get('X-MCP-Subscription-Id') ?? ''
+    const { id, subscription } = webhook
     if (type === 'verification') {
       const received: ReceivedChallenge = { id, subscription, challenge }
       this.challenges.push(received)
@@ -176,17 +175,6 @@ function responseOf(answer: ReceiverAnswer, signal: AbortSignal): Response | Pro
   const { promise, reject } = Promise.withResolvers<Response>()
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   return promise
-}
-
-async function isSigned(headers: Headers, text: string, secret: string): Promise<boolean> {
-  const signed = utf8(`${headers.get('webhook-id')}.${headers.get('webhook-timestamp')}.${text}`)
-  const bytes = decodeBase64(secret.replace('whsec_', ''))
-  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
-  const signatures = (headers.get('webhook-signature') ?? '').split(' ').filter((one) => one.startsWith('v1,'))
-  const matches = signatures.map((one) =>
-    crypto.subtle.verify('HMAC', key, decodeBase64(one.slice('v1,'.length)), signed),
-  )
-  return (await Promise.all(matches)).includes(true)
 }
 
 /** Receivers, by URL. */

@@ -1,5 +1,6 @@
 /** A server with one of everything that the inspector has a control for. */
 import { createServer, serve } from 'edgemcp'
+import { event, events } from 'edgemcp/events'
 import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -114,6 +115,16 @@ server.tool('brew', { description: 'Brews tea', task: { pollInterval: '50ms' } }
   return answer.content?.milk ? 'Tea with milk' : `Tea: ${answer.action}`
 })
 
+const teaBrewed = event('tea.brewed', {
+  description: 'Tea was brewed',
+  inputSchema: z.object({ kind: z.string().describe('Which tea') }),
+  payloadSchema: z.object({ kind: z.string(), cups: z.int() }),
+  matches: ({ kind }, tea) => tea.kind === kind,
+})
+server.tool('publish', { description: 'Publishes tea.brewed' }, () =>
+  teaBrewed.publish({ kind: 'green', cups: 2 }, { everyone: true }),
+)
+
 const worker = serve(server, {
   // That a reader has gone is noticed when it is written to.
   limits: { keepAliveMs: 200 }, // Whoever brings a token is who it says.
@@ -124,7 +135,7 @@ const worker = serve(server, {
       return subject ? { issuer: 'test', subject, scopes: [], claims: {} } : undefined
     },
   },
-  plugins: [sessions(), subscriptions(), tasks()],
+  plugins: [sessions(), subscriptions(), tasks(), events([teaBrewed])],
 })
 export default worker
-export const { McpSession, McpSubscriptions, McpTask } = worker
+export const { McpEvents, McpSession, McpSubscriptions, McpTask } = worker

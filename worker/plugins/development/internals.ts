@@ -6,6 +6,7 @@ import type { RowsRpc } from './expose-storage.ts'
 import { hopsOf } from './hops.ts'
 import type { KeyState } from './inspector-key.ts'
 import { hasSeen, seenObjects } from './objects.ts'
+import { isLocalPage } from './own-page.ts'
 
 const parameter = 'inside'
 
@@ -14,14 +15,19 @@ export const isInside = ({ searchParams }: URL): boolean => searchParams.has(par
 /**
  * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with the storage of one, `?inside=hops&request=…` with the timings of a
  * request, `?inside=reload` with a stream that ends when the Worker reloads, and others with what plugins answer.
+ * A POST to `?inside=receiver`, a callback URL, needs no key.
  */
 export async function serveInternals(request: Request, key: KeyState): Promise<Response> {
   const { searchParams } = new URL(request.url)
-  if (key !== 'current') return jsonAnswer({ problem: problemOf[key] }, 403)
   const what = searchParams.get(parameter)
-  if (what === 'reload') return untilReload()
   const tool = developerTools.get(what ?? '')
-  if (tool) return jsonAnswer(await tool(request))
+  const isWebhook = tool && what === 'receiver' && request.method === 'POST' && isLocalPage(request)
+  if (key !== 'current' && !isWebhook) return jsonAnswer({ problem: problemOf[key] }, 403)
+  if (what === 'reload') return untilReload()
+  if (tool) {
+    const answer = await tool(request)
+    return answer instanceof Response ? answer : jsonAnswer(answer)
+  }
   if (what === 'hops') return jsonAnswer(hopsOf(Number(searchParams.get('request'))))
   if (what !== 'rows') return jsonAnswer(seenObjects())
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']

@@ -17,7 +17,8 @@ export async function ownPageKey(request: Request, env: object): Promise<KeyStat
   return isLocalPage(request) ? keyState(request, env) : 'missing'
 }
 
-function isLocalPage({ url, headers }: Request): boolean {
+/** Whether a request comes from this machine, not through a tunnel, and from no page of another origin. */
+export function isLocalPage({ url, headers }: Request): boolean {
   const { origin, hostname } = new URL(url)
   const site = headers.get('Sec-Fetch-Site') ?? 'none'
   const address = headers.get('CF-Connecting-IP')

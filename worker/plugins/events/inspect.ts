@@ -1,6 +1,7 @@
-/** Subscriptions, attempts and dead letters of events, for `edgemcp events`. */
+/** Subscriptions, attempts and dead letters of events, for `edgemcp events` and the inspector. */
 import type { EventsHost, EventWork } from '../../../durable-objects/events/events-host.ts'
-import { type DeveloperRequest, developerTools } from '../../engine/developer-tools.ts'
+import { developerTools } from '../../engine/developer-tools.ts'
+import { receive, receivedSince, selectAnswer } from './receive.ts'
 
 /** A delivery that was attempted, or that failed before. */
 type Attempt = {
@@ -32,7 +33,7 @@ export function inspected(events: Iterable<string>, host: EventsHost): EventsHos
     },
   }
   for (const event of events) hosts.set(event, recording)
-  developerTools.set('events', answer)
+  developerTools.set('events', answer).set('receiver', receiver)
   return recording
 }
 
@@ -45,11 +46,26 @@ const attemptOf = ({ name, since, error, details: { event: id, subscription } }:
   at: new Date(since).toISOString(),
 })
 
-/** Answers a POST with `id` by sending the dead letters of this event again. */
-async function answer({ method, url }: DeveloperRequest): Promise<object> {
+/**
+ * Answers a POST as a callback URL; otherwise returns what has changed without waking an object: webhooks `after` one, and attempts.
+ */
+async function receiver(request: Request): Promise<unknown> {
+  if (request.method === 'POST') return receive(request)
+  const after = new URL(request.url).searchParams.get('after')
+  return { ...receivedSince(after), attempts }
+}
+
+/** Answers a POST with `id` by sending the dead letters of this event again, and one with `answer` by selecting that of the receiver. */
+async function answer({ method, url }: Request): Promise<object> {
+  const { searchParams } = new URL(url)
+  const selected = searchParams.get('answer')
+  if (method === 'POST' && selected !== null) {
+    selectAnswer(selected)
+    return {}
+  }
   const owners = await ownersOfAll()
   if (method === 'POST') {
-    const ids = new URL(url).searchParams.getAll('id')
+    const ids = searchParams.getAll('id')
     const counts = await Promise.all(owners.map((owner) => owner.redeliver(undefined, ids)))
     return { redelivered: counts.reduce((sum, count) => sum + count, 0) }
   }
