@@ -11,8 +11,8 @@ export type Called = { title: string; method: string; params: Params }
 
 export interface Calls {
   readonly element: HTMLElement
-  /** Makes a call and shows its progress and outcome. Resolves when it ends, also when it fails. */
-  run(client: TestClient, called: Called): Promise<void>
+  /** Makes a call and shows its progress and outcome. Resolves when it ends; with `undefined` if it fails. */
+  run(client: TestClient, called: Called): Promise<Params | undefined>
   /** Adds a card above the calls. */
   show(card: HTMLElement): void
 }
@@ -27,7 +27,7 @@ export function calls(read: Reading, shown: (result: Params, title: string) => C
     while (element.childElementCount > mostShown) element.lastElementChild?.remove()
   }
 
-  async function run(client: TestClient, { title, method, params }: Called): Promise<void> {
+  async function run(client: TestClient, { title, method, params }: Called): Promise<Params | undefined> {
     const stop = new AbortController()
     const began = performance.now()
     const status = make('span', { class: 'status', role: 'status' }, 'running')
@@ -55,8 +55,10 @@ export function calls(read: Reading, shown: (result: Params, title: string) => C
       const result = await client.request(method, params, { signal: stop.signal, onProgress })
       const isFailed = result.isError === true
       end(isFailed ? 'failed' : 'done', shown(result, title) ?? resultOf(result, read))
+      return result
     } catch (problem) {
       end(stop.signal.aborted ? 'cancelled' : 'failed', stop.signal.aborted ? [] : errorOf(problem))
+      return undefined
     }
 
     function end(state: string, children: Child): void {

@@ -1,6 +1,6 @@
 /** Shows the server's Durable Objects with what they store, which no client can see. In development only. */
 import { button, type Child, fill, make } from './element.ts'
-import { preview, tree } from './json.ts'
+import { parsed, preview, tree } from './json.ts'
 
 type ObjectSummary = { className: string; name: string; calls: number; at: number }
 type Table = { name: string; columns: string[]; rows: unknown[][]; total: number }
@@ -167,19 +167,11 @@ function cellOf(cell: unknown): Child {
 const isMoment = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) > 1e12 && Number(value) < 4e12
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 const timeOf = (at: number): string => new Date(at).toLocaleTimeString()
 
 /** @throws Error with the problem that the server reports */
-export async function fetchInternals<T>(address: string): Promise<T> {
-  const response = await fetch(address)
+export async function fetchInternals<T>(address: string, init?: RequestInit): Promise<T> {
+  const response = await fetch(address, init)
   const answer = (await response.json()) as T & { problem?: string }
   if (!response.ok) throw new Error(answer.problem ?? `HTTP ${response.status}`)
   return answer

@@ -43,3 +43,12 @@ export function preview(value: unknown): string {
 }
 
 export const pretty = (value: unknown): string => JSON.stringify(value, null, 2) ?? ''
+
+/** Returns the value of a JSON text; `undefined` for another text. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

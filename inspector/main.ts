@@ -7,6 +7,7 @@ import type { InputRequest, Params, ServerCapabilities, ToolItem } from '../work
 import { type Calls, calls } from './calls.ts'
 import { errorOf } from './content.ts'
 import { button, fill, make } from './element.ts'
+import { eventsPanel } from './events.ts'
 import type { Complete } from './form.ts'
 import { internals } from './internals.ts'
 import { notificationLog } from './notifications.ts'
@@ -24,7 +25,12 @@ import { wireLog } from './wire-log.ts'
 const { mcp = '/mcp', sse, inside: insideAt, users } = document.body.dataset
 
 /** A connection, with the subscriptions and tasks that end with it. */
-type Connection = { client: TestClient; subscriptions: Subscriptions | undefined; tasks: TaskCard[] }
+type Connection = {
+  client: TestClient
+  token: string | undefined
+  subscriptions: Subscriptions | undefined
+  tasks: TaskCard[]
+}
 
 let connection: Connection | undefined
 /** Counts connections, so that an outdated one is closed. */
@@ -42,6 +48,7 @@ if (typeof signedIn === 'string') {
 
 const wire = wireLog(insideAt)
 const internalsPanel = insideAt === undefined ? undefined : internals(insideAt)
+const events = insideAt === undefined ? undefined : eventsPanel(() => connection && { token: connection.token, run })
 const notifications = notificationLog()
 const questionPanel = questions(
   (open) => (document.title = document.title.replace(/^(\(\d+\) )?/, open ? `(${open}) ` : '')),
@@ -64,7 +71,7 @@ fill(
     { class: 'columns' },
     offer.element,
     make('div', { class: 'work' }, questionPanel.element, offer.chosen, work.element),
-    make('aside', {}, notifications.element, wire.element),
+    make('aside', {}, notifications.element, events?.element, wire.element),
   ),
   internalsPanel?.element,
 )
@@ -117,7 +124,7 @@ async function open(uris: readonly string[] = []): Promise<void> {
     })
     if (attempt !== attempts) return void client.close().catch(() => {})
     const { tools, prompts, resources } = capabilitiesOf(client)
-    connection = { client, subscriptions: undefined, tasks: [] }
+    connection = { client, token, subscriptions: undefined, tasks: [] }
     const lists = {
       ...(tools?.listChanged && { toolsListChanged: true }),
       ...(prompts?.listChanged && { promptsListChanged: true }),
@@ -175,21 +182,28 @@ async function list(): Promise<void> {
   const { client } = connection
   const listing = ++listings
   const can = capabilitiesOf(client)
-  const [allTools, prompts, resources, templates] = await Promise.all([
+  const [allTools, prompts, resources, templates, allEvents] = await Promise.all([
     can.tools ? every(client, 'tools/list', 'tools') : [],
     can.prompts ? every(client, 'prompts/list', 'prompts') : [],
     can.resources ? every(client, 'resources/list', 'resources') : [],
     can.resources ? every(client, 'resources/templates/list', 'resourceTemplates') : [],
+    can.events ? every(client, 'events/list', 'events') : [],
   ])
   if (listing !== listings || client !== connection?.client) return
-  const offered = { tools: allTools, prompts, resources, templates } as unknown as Offered
+  const offered = { tools: allTools, prompts, resources, templates, events: allEvents } as unknown as Offered
   tools = offered.tools
   offer.show(offered, actions)
+  if (!events) return
+  events.element.hidden = !can.events
+  void events.refresh()
 }
+
+const run = async (title: string, method: string, params: Params) =>
+  connection && work.run(connection.client, { title, method, params })
 
 /** Forms stay open after a reconnect, and use the current connection. */
 const actions: Actions = {
-  call: (title, method, params) => void (connection && work.run(connection.client, { title, method, params })),
+  call: (title, method, params) => void run(title, method, params),
   complete:
     (ref): Complete =>
     async (name, value, others) => {
@@ -204,9 +218,16 @@ const actions: Actions = {
     const listens = connection?.subscriptions
     await (listens?.uris.has(uri) ? listens.unsubscribe(uri) : listens?.subscribe(uri))
   },
+  async poll(name, args) {
+    const position = `position in ${name} ${JSON.stringify(args)}`
+    const result = await run(name, 'events/poll', { name, arguments: args, cursor: saved(position) ?? null })
+    if (result) save(position, result.cursor)
+  },
+  subscribeToEvent: events?.subscribe,
 }
 
-const capabilitiesOf = ({ initializeResult }: TestClient) => (initializeResult.capabilities ?? {}) as ServerCapabilities
+const capabilitiesOf = ({ initializeResult }: TestClient) =>
+  (initializeResult.capabilities ?? {}) as ServerCapabilities & { events?: object }
 
 async function every(client: TestClient, method: string, member: string): Promise<unknown[]> {
   const all: unknown[] = []
@@ -220,7 +241,7 @@ async function every(client: TestClient, method: string, member: string): Promis
 }
 
 function readResource(uri: string): void {
-  if (connection) void work.run(connection.client, { title: uri, method: 'resources/read', params: { uri } })
+  void run(uri, 'resources/read', { uri })
 }
 
 /** Shows the task that a call created. */
@@ -242,7 +263,10 @@ function showTask(result: Params, title: string): Node | undefined {
 
 function onFrame(frame: Frame): void {
   wire.add(frame)
-  if (frame.note === undefined) internalsPanel?.refreshSoon()
+  if (frame.note === undefined) {
+    internalsPanel?.refreshSoon()
+    events?.refreshSoon()
+  }
   if (frame.direction === 'sent') return
   for (const message of [frame.value].flat()) {
     const { method, params = {} } = Object(message) as { method?: string; params?: Params }

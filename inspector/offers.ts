@@ -3,6 +3,7 @@
 import type { Params, PromptItem, ResourceItem, ResourceTemplateItem, ToolItem } from '../worker/protocol/types.ts'
 import { uriTemplate } from '../worker/protocol/uri-template.ts'
 import { button, type Child, fill, make, newId } from './element.ts'
+import type { EventItem, EventsPanel } from './events.ts'
 import { type Complete, type Entered, type Form, form } from './form.ts'
 import { tree } from './json.ts'
 import { save, saved } from './saved.ts'
@@ -12,6 +13,7 @@ export type Offered = {
   readonly prompts: readonly PromptItem[]
   readonly resources: readonly ResourceItem[]
   readonly templates: readonly ResourceTemplateItem[]
+  readonly events: readonly EventItem[]
 }
 
 export type Actions = {
@@ -21,6 +23,10 @@ export type Actions = {
   isSubscribed(uri: string): boolean
   /** Subscribes, or unsubscribes. */
   subscribe(uri: string): Promise<void>
+  /** Continues where the last poll of this event with these arguments ended. */
+  poll(name: string, args: Params): void
+  /** `undefined`: this page has no callback URL. */
+  readonly subscribeToEvent: EventsPanel['subscribe'] | undefined
 }
 
 type Kind = keyof Offered
@@ -29,6 +35,7 @@ const kinds: readonly [Kind, string][] = [
   ['prompts', 'Prompts'],
   ['resources', 'Resources'],
   ['templates', 'Resource templates'],
+  ['events', 'Events'],
 ]
 
 export interface Offers {
@@ -136,7 +143,7 @@ export function offers(): Offers {
   }
 }
 
-type Item = ToolItem | PromptItem | ResourceItem | ResourceTemplateItem
+type Item = ToolItem | PromptItem | ResourceItem | ResourceTemplateItem | EventItem
 
 const idOf = (item: Item): string => ('uri' in item ? item.uri : 'uriTemplate' in item ? item.uriTemplate : item.name)
 
@@ -150,6 +157,7 @@ function workOf(kind: Kind, item: Item, actions: Actions, earlier: Entered | und
   if (kind === 'tools') return toolOf(item as ToolItem, actions, earlier)
   if (kind === 'prompts') return promptOf(item as PromptItem, actions, earlier)
   if (kind === 'resources') return { children: resourceOf(item as ResourceItem, actions) }
+  if (kind === 'events') return eventOf(item as EventItem, actions, earlier)
   return templateOf(item as ResourceTemplateItem, actions, earlier)
 }
 
@@ -208,6 +216,25 @@ function templateOf({ uriTemplate: text }: ResourceTemplateItem, actions: Action
   const uri = () => template.expand((fields.read() ?? {}) as Record<string, string>)
   const read = () => actions.call(uri(), 'resources/read', { uri: uri() })
   return { children: sheet(fields, 'Read', read, subscribing(uri, actions)), fields }
+}
+
+function eventOf({ name, inputSchema, delivery }: EventItem, actions: Actions, earlier: Entered | undefined): Work {
+  const { poll, subscribeToEvent } = actions
+  const fields = form(inputSchema, earlier)
+  const subscribe = () => {
+    const args = fields.read()
+    if (args) return subscribeToEvent?.(name, args)
+  }
+  const whyNot = !subscribeToEvent
+    ? 'To subscribe, use the inspector in development, with its key: a callback URL must be public, and this page has none.'
+    : !delivery.includes('webhook') &&
+      'Only an authenticated caller subscribes: connect with a token or as a test user.'
+  const children = [
+    make('p', { class: 'hint' }, 'The first poll begins now, and the next one where the last one ended.'),
+    whyNot && make('p', { class: 'hint' }, whyNot),
+    sheet(fields, 'Poll', (args) => poll(name, args), !whyNot && button('Subscribe', subscribe)),
+  ]
+  return { children, fields }
 }
 
 /** A form with its buttons. */

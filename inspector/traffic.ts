@@ -1,6 +1,7 @@
 /** Records every request of this page to the server, and every response, as sent on the wire. */
 import { EventStreamReader } from '../worker/client/event-stream-reader.ts'
 import type { Target } from '../worker/testing/index.ts'
+import { parsed } from './json.ts'
 
 /** An HTTP request and its response. Times are milliseconds since the page was opened. */
 export type Exchange = {
@@ -147,11 +148,3 @@ const isBodyless = ({ status, headers }: Response): boolean =>
 
 const endOf = (problem: unknown): string =>
   (problem as Error).name === 'AbortError' ? 'aborted by this page' : `no response: ${(problem as Error).message}`
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -10,7 +10,7 @@ type EventsReport = {
     readonly state: string
     readonly refreshBefore: string
   }[]
-  /** The latest ones since the server started. `outcome`: the status of the response, or why there is none. */
+  /** The latest ones since the server started. `outcome`: `delivered`, the status of another response, or why there is none. */
   readonly attempts: readonly {
     readonly id: string
     readonly event: string

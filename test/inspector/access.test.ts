@@ -25,7 +25,9 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   async function busy(options: Parameters<typeof openInspector>[2]): Promise<OpenInspector> {
     const opened = await openInspector(browser, server.url, options)
     const { page, call, choose, question } = opened
+    await fetch(new URL('/?inside=receiver', server.url), { method: 'POST', body: '{"name":"tea.brewed"}' })
     await call('markup')
+    await page.locator('.entries summary').first().waitFor()
     await call('steps')
     await opened.result.locator('progress').waitFor()
     await call('brew')

@@ -1,4 +1,4 @@
-/** Stands between a browser and a server, and keeps every message that goes by. */
+/** Stands between a browser and a server, and keeps every message that goes by. What only the inspector reads is no message. */
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 import { EventStreamReader } from '../../worker/client/event-stream-reader.ts'
@@ -27,7 +27,7 @@ export async function startRelay(target: URL): Promise<Relay> {
         response.write(bytes)
       })
       answer.on('end', () => {
-        keep(received, whole)
+        if (!url.startsWith('/?inside')) keep(received, whole)
         response.end()
       })
       answer.on('error', () => response.destroy())

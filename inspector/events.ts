@@ -1,0 +1,267 @@
+/** The events that this page subscribes to, with a callback URL of the server, and what the server delivers. In development only. */
+import { isSigned, newSecret, type Webhook } from '../worker/client/webhook.ts'
+import type { JsonSchema, Params } from '../worker/protocol/types.ts'
+import { button, fill, make, newId } from './element.ts'
+import { fetchInternals } from './internals.ts'
+import { parsed, tree } from './json.ts'
+import { save, saved } from './saved.ts'
+
+/** An entry of `events/list`. */
+export type EventItem = {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema: JsonSchema
+  readonly delivery: readonly string[]
+}
+
+/** A subscription of this page, for the caller with this token. Times are milliseconds since 1970. */
+type OwnSubscription = {
+  readonly id: string
+  readonly name: string
+  readonly args: Params
+  readonly token: string | undefined
+  readonly refreshBefore: number
+  refreshAt: number
+}
+
+type Received = Webhook & { key: string; at: string; answer: number | string }
+type Attempt = { id: string; event: string; outcome: number | string; durationMs: number; at: string }
+type Changes = { answer: number | string; received: Received[]; attempts: Attempt[] }
+type Subscription = { id: string; event: string; url: string; state: string; refreshBefore: string }
+type DeadLetter = { id: string; reason: string; at: string }
+type Report = { subscriptions: Subscription[]; deadLetters: DeadLetter[] }
+
+/** The connection of the page. `run` shows a call, and returns its result; `undefined` if it fails. */
+export type EventsClient = {
+  readonly token: string | undefined
+  run(title: string, method: string, params: Params): Promise<Params | undefined>
+}
+
+export interface EventsPanel {
+  readonly element: HTMLElement
+  subscribe(name: string, args: Params): Promise<void>
+  /** Reads everything again. */
+  refresh(): Promise<void>
+  /** Looks for changes after a moment without frames. */
+  refreshSoon(): void
+}
+
+const answers: readonly [value: string, label: string][] = [
+  ['204', '204: delivered'],
+  ['401', '401: five in a row suspend'],
+  ['410', '410: a dead letter'],
+  ['413', '413: a dead letter'],
+  ['503', '503: sent again'],
+  ['none', 'nothing'],
+]
+const maxShown = 50
+/** Milliseconds between two looks for changes. */
+const pauseMs = 1000
+/** Milliseconds without frames before a look. */
+const refreshDelayMs = 300
+/** Milliseconds before the end of a subscription at which it is refreshed. */
+const marginMs = 5 * 60_000
+const [ownName, secretName] = ['subscriptions to events', 'secret of the receiver']
+
+/** @param client returns the current connection; `undefined`: there is none */
+export function eventsPanel(client: () => EventsClient | undefined): EventsPanel {
+  const url = new URL('/?inside=receiver', location.href).href
+  const secret = String(saved(secretName) ?? newSecret())
+  save(secretName, secret)
+  const stored = saved(ownName)
+  let own: readonly OwnSubscription[] = Array.isArray(stored) ? stored : []
+  /** Key of the last webhook, and the attempts, that are shown. */
+  let [lastKey, lastAttempts] = ['', '']
+  let looks = Promise.resolve()
+  let isLooking = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const heading = make('h2', { tabIndex: -1 }, 'Events')
+  const problem = make('p', { class: 'bad', role: 'alert' })
+  const select: HTMLSelectElement = make(
+    'select',
+    { id: newId(), onchange: () => change(`answer=${select.value}`) },
+    answers.map(([value, label]) => make('option', { value }, label)),
+  )
+  const [subscriptions, received, attempted, dead] = [listOf(), listOf(), listOf(), listOf()]
+  const element = make(
+    'section',
+    { class: 'events', 'aria-label': 'Events', hidden: true },
+    make('div', { class: 'bar' }, heading, button('Refresh', refresh, { 'aria-label': 'Refresh events' })),
+    problem,
+    make('h3', {}, 'Subscriptions'),
+    subscriptions,
+    make('h3', {}, 'Received here'),
+    make('div', { class: 'bar' }, make('label', { for: select.id }, 'Answer'), select),
+    received,
+    make('h3', {}, 'Attempts of the server'),
+    attempted,
+    make('h3', {}, 'Dead letters'),
+    dead,
+  )
+  setInterval(tick, pauseMs)
+  return {
+    element,
+    subscribe,
+    refresh,
+    refreshSoon() {
+      clearTimeout(timer)
+      timer = setTimeout(look, refreshDelayMs)
+    },
+  }
+
+  function tick(): void {
+    const now = Date.now()
+    const token = client()?.token
+    for (const one of own) {
+      if (!client() || one.token !== token || now < one.refreshAt || now >= one.refreshBefore) continue
+      // One that fails is not tried again.
+      one.refreshAt = one.refreshBefore
+      void subscribe(one.name, one.args)
+    }
+    if (!isLooking && !document.hidden && own.some(({ refreshBefore }) => now < refreshBefore)) void look()
+  }
+
+  async function subscribe(name: string, args: Params): Promise<void> {
+    const subscriber = client()
+    const params = { name, arguments: args, delivery: { mode: 'webhook', url, secret } }
+    const result = await subscriber?.run(`Subscribe to ${name}`, 'events/subscribe', params)
+    if (!result) return
+    const id = String(result.id)
+    const refreshBefore = Date.parse(String(result.refreshBefore))
+    const refreshAt = refreshBefore - Math.min(marginMs, (refreshBefore - Date.now()) / 2)
+    saveOwn([...without(id), { id, name, args, token: subscriber?.token, refreshBefore, refreshAt }])
+    await refresh()
+  }
+
+  async function unsubscribe({ id, name, args }: OwnSubscription): Promise<void> {
+    const params = { name, arguments: args, delivery: { mode: 'webhook', url } }
+    if (!(await client()?.run(`Unsubscribe from ${name}`, 'events/unsubscribe', params))) return
+    await removeOwn(id)
+  }
+
+  async function removeOwn(id: string): Promise<void> {
+    saveOwn(without(id))
+    await refresh()
+  }
+
+  function without(id: string): OwnSubscription[] {
+    return own.filter((one) => one.id !== id)
+  }
+
+  function saveOwn(changed: readonly OwnSubscription[]): void {
+    own = changed
+    save(ownName, own)
+  }
+
+  /** @param query selects the answer, or sends dead letters again */
+  function change(query: string): Promise<void> {
+    return queue(async () => {
+      await fetchInternals(`?inside=events&${query}`, { method: 'POST' })
+      await show(true)
+    })
+  }
+
+  function refresh(): Promise<void> {
+    return queue(() => show(true))
+  }
+
+  function look(): Promise<void> {
+    return queue(() => show(false))
+  }
+
+  /** Runs one look after the other, and shows its problem. */
+  function queue(work: () => Promise<void>): Promise<void> {
+    looks = looks.then(async () => {
+      isLooking = true
+      const text = await work().then(
+        () => '',
+        (thrown: Error) => thrown.message,
+      )
+      isLooking = false
+      // An alert that is set again is read again.
+      if (problem.textContent !== text) problem.textContent = text
+    })
+    return looks
+  }
+
+  /** @param isWanted asks the Durable Objects, also if nothing was received or attempted */
+  async function show(isWanted: boolean): Promise<void> {
+    if (element.hidden || !client()) return
+    const changes = await fetchInternals<Changes>(`?inside=receiver&after=${lastKey}`)
+    if (document.activeElement !== select) select.value = String(changes.answer)
+    for (const webhook of changes.received) received.prepend(webhookRow(webhook, await isSigned(webhook, secret)))
+    while (received.childElementCount > maxShown) received.lastElementChild?.remove()
+    lastKey = changes.received.at(-1)?.key ?? lastKey
+    const attempts = JSON.stringify(changes.attempts)
+    if (!isWanted && changes.received.length === 0 && attempts === lastAttempts) return
+    lastAttempts = attempts
+    const report = await fetchInternals<Report>('?inside=events')
+    const focused = document.activeElement
+    fill(subscriptions, subscriptionRows(report.subscriptions))
+    fill(attempted, changes.attempts.toReversed().map(attemptRow))
+    fill(dead, report.deadLetters.toReversed().map(deadLetterRow))
+    if (!focused || focused.isConnected) return
+    const same = [...element.querySelectorAll('button')].find(({ ariaLabel }) => ariaLabel === focused.ariaLabel)
+    ;(same ?? heading).focus({ preventScroll: true })
+  }
+
+  function subscriptionRows(active: readonly Subscription[]): HTMLElement[] {
+    const ownRows = own.map((one) => {
+      const found = active.find(({ id }) => id === one.id)
+      if (!found) return ownRow(one, 'ended', 'Remove', () => removeOwn(one.id))
+      return ownRow(one, wordsOf(found), 'Unsubscribe', () => unsubscribe(one))
+    })
+    const others = active.filter(({ id }) => !own.some((one) => one.id === id))
+    return [...ownRows, ...others.map((one) => row(one.event, wordsOf(one), make('code', {}, one.url)))]
+  }
+
+  function ownRow({ name, args }: OwnSubscription, words: string, label: string, end: () => unknown): HTMLElement {
+    const text = JSON.stringify(args)
+    return row(
+      name,
+      words,
+      make('code', {}, text),
+      make(
+        'div',
+        { class: 'bar' },
+        button('Refresh', () => subscribe(name, args), { class: 'quiet', 'aria-label': `Refresh ${name} ${text}` }),
+        button(label, end, { class: 'quiet', 'aria-label': `${label} ${name} ${text}` }),
+      ),
+    )
+  }
+
+  function deadLetterRow({ id, reason, at }: DeadLetter): HTMLElement {
+    const again = () => change(`id=${encodeURIComponent(id)}`)
+    return row(
+      reason,
+      timeOf(at),
+      make('code', {}, id),
+      make('div', { class: 'bar' }, button('Send again', again, { class: 'quiet', 'aria-label': `Send ${id} again` })),
+    )
+  }
+}
+
+const listOf = () => make('ol', { class: 'entries' })
+
+function webhookRow({ at, text, answer }: Received, isValid: boolean): HTMLElement {
+  const value = parsed(text) ?? text
+  const { name, type } = Object(value)
+  const words = `${timeOf(at)}, answered with ${answer === 'none' ? 'nothing' : answer}, `
+  const signature = isValid
+    ? make('span', { class: 'kind' }, 'signature valid')
+    : make('span', { class: 'bad' }, 'signature does not match')
+  return row(String(name ?? type ?? 'no event'), words, signature, tree(value, undefined, 0))
+}
+
+const wordsOf = ({ state, refreshBefore }: Subscription): string =>
+  `${state}, refresh before ${new Date(refreshBefore).toLocaleString()}`
+
+const attemptRow = ({ event, outcome, durationMs, at }: Attempt): HTMLElement =>
+  row(event, `${timeOf(at)}, ${outcome}, ${durationMs} ms`)
+
+const row = (name: string, words: string, ...details: Node[]): HTMLElement =>
+  make('li', {}, make('b', {}, name), ' ', make('small', {}, words), ' ', details)
+
+const timeOf = (at: string): string => new Date(at).toLocaleTimeString()
