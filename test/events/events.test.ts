@@ -1,5 +1,4 @@
 /** Events by webhook: subscriptions, deliveries and their limits, over HTTP. */
-import { createMCPClient, experimental_createMCPEventWebhook } from '@ai-sdk/mcp'
 import { afterAll, describe, expect, test } from 'vitest'
 import { connect, type ReceivedChallenge, type ReceiverAnswers } from '../../worker/testing/index.ts'
 import { storedRows } from '../support/objects.ts'
@@ -59,45 +58,6 @@ describe.each(revisions)('in %s', (revision) => {
       data: { kind: 'subscription' },
     })
   })
-})
-
-test('the client of the AI SDK subscribes, verifies, receives, refreshes and unsubscribes', async () => {
-  const stored = new Map<string, { key: string; id?: string; status: string; delivery: { url: string } }>()
-  const store = {
-    get: async (key: string) => stored.get(key),
-    getById: async (id: string) => [...stored.values()].find((one) => one.id === id),
-    set: async (one: never) => void stored.set((one as { key: string }).key, one),
-    update: async (key: string, change: object) => void stored.set(key, { ...stored.get(key), ...change } as never),
-    delete: async (key: string) => void stored.delete(key),
-  }
-  const received = Promise.withResolvers<{ name: string; data: unknown }>()
-  const webhook = experimental_createMCPEventWebhook({
-    store: store as never,
-    onEvent: async ({ event }) => received.resolve(event as never),
-  })
-  const headers = { Authorization: `Bearer ${tokenOf('agent')}` }
-  const client = await createMCPClient({
-    transport: { type: 'http', url: String(server.url), headers },
-    experimental_events: { store: store as never },
-  } as never)
-  type Action = (args: object) => Promise<{ id: string }>
-  type Actions = { readonly subscribe: Action; readonly refresh: Action; readonly unsubscribe: Action }
-  const { experimental_events: events } = client as unknown as { experimental_events: Actions }
-  const url = 'https://hooks.example/agent'
-  const known = internet.answer
-  internet.answer = async (request) => (request.url.startsWith(url) ? webhook(request) : known(request))
-  const { id } = await events.subscribe({
-    name: 'order.paid',
-    arguments: { shop: 'sdk' },
-    delivery: { mode: 'webhook', url },
-  })
-  await paid('sdk', 7)
-  expect(await received.promise).toMatchObject({ name: 'order.paid', data: { shop: 'sdk', total: 7 } })
-  expect(await events.refresh({ id })).toMatchObject({ id })
-  await events.unsubscribe({ id })
-  expect(stored.size).toBe(0)
-  internet.answer = known
-  await client.close()
 })
 
 describe('deliveries', () => {
