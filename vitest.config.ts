@@ -90,7 +90,7 @@ export default defineConfig({
             'test/support/next-version/**',
             // They build the package and the site, run commands, install published hosts, wait for slow readers and lifetimes,
             // store large streams and many subscriptions and grants, kill servers, and compare hundreds of answers with the reference server: npm run test:slow.
-            'test/slow/{package,site,start,hosts,slow-reader,large-stream,many-subscriptions,many-grants,event-attacks,event-crash,example-orders}.test.ts',
+            'test/slow/{package,site,start,hosts,slow-reader,large-stream,many-subscriptions,many-grants,event-attacks,event-crash,event-stream-age,example-orders}.test.ts',
             'test/everything/everything.test.ts',
           ],
           // To load wrangler costs more than most files do with it.

@@ -57,10 +57,12 @@ const {
   PLAIN,
   MAX_WAITING,
   TIMEOUT = '2s',
+  LOG_AGE = '1h',
 } = env as {
   PLAIN?: string
   MAX_WAITING?: string
   TIMEOUT?: '500ms' | '1s' | '2s' | '10s'
+  LOG_AGE?: '1m' | '1h'
 }
 const auth: Auth = {
   allowAnonymous: true,
@@ -89,6 +91,7 @@ const worker = serve(server, {
     events(Object.values(all), {
       timeout: TIMEOUT,
       maxSubscriptions: 5,
+      log: { maxAge: LOG_AGE },
       ...(MAX_WAITING !== undefined && { maxWaiting: Number(MAX_WAITING) }),
     }),
     observe({ sinks: (event) => void observed.push(event) }),

@@ -140,7 +140,6 @@ export function events(
     streams,
     streamsEach,
   }
-  const isKept = logMs > 0
   const terms: Terms = {
     ttlMs: milliseconds(ttl, 'ttl of events()'),
     maxTtlMs: milliseconds(maxTtl, 'maxTtl of events()'),
@@ -151,7 +150,7 @@ export function events(
     // Clients read the capability here, and not among the extensions.
     capabilities: () => capability,
     methods: (runtime) => {
-      const served: Served = { all, isKept, runtime }
+      const served: Served = { all, logMs, runtime }
       const scopes: Method['scopes'] = async (params) => scopesOf(all, params)
       return {
         'server/discover': (inner = discover) => withCapability(inner),
@@ -164,7 +163,7 @@ export function events(
           method(() => Promise.reject(new McpError('method_not_found', `Method not found: ${streamMethod}`)), scopes),
       }
     },
-    provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, isKept, runtime }) } }),
+    provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, logMs, runtime }) } }),
     objects: {
       McpEvents: (runtime) => {
         const plain = hostOf(all, limits, runtime)
@@ -217,11 +216,12 @@ function withCapability(inner: Method): Method {
 
 async function listEvents(
   { call: { principal, revision, params } }: MethodContext,
-  { all, isKept, runtime: { report } }: Served,
+  { all, logMs, runtime: { report } }: Served,
 ): Promise<Result> {
   const { cursor } = params
   if (cursor !== undefined && cursor !== null)
     throw new McpError('invalid_params', 'The list has one page: send no cursor')
+  const isKept = logMs > 0
   // An anonymous caller cannot subscribe by webhook.
   const delivery = [principal ? 'webhook' : [], isKept ? 'poll' : [], isKept && revision.stateless ? 'push' : []].flat()
   if (delivery.length === 0) return { events: [] }
@@ -254,7 +254,7 @@ async function identityOf({ call }: MethodContext, { identity }: Pick<Runtime, '
   return { id, principal, name, args, url, delivery, owner: `owner ${ownerKey(principal, identity)}` }
 }
 
-async function subscribe(context: MethodContext, { all, isKept, runtime }: Served, terms: Terms): Promise<Result> {
+async function subscribe(context: MethodContext, { all, logMs, runtime }: Served, terms: Terms): Promise<Result> {
   const { mode } = readObject(context.call.params, 'delivery')
   if (context.call.principal && mode !== 'webhook')
     throw new EventError('unsupported', 'delivery.mode must be "webhook"', { feature: 'deliveryMode', value: mode })
@@ -296,7 +296,7 @@ async function subscribe(context: MethodContext, { all, isKept, runtime }: Serve
   return {
     id,
     refreshBefore: new Date(refreshBefore).toISOString(),
-    cursor: isKept ? String(position) : null,
+    cursor: logMs > 0 ? String(position) : null,
     truncated: isTruncated,
     ...(status && { deliveryStatus: status }),
   }

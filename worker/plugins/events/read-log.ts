@@ -40,10 +40,10 @@ function checkMode(isOffered: boolean, value: 'poll' | 'push'): void {
   throw new EventError('unsupported', `This event is not delivered by ${value}`, { feature: 'deliveryMode', value })
 }
 
-export async function poll({ call }: MethodContext, { all, isKept, runtime }: Served): Promise<Result> {
+export async function poll({ call }: MethodContext, { all, logMs, runtime }: Served): Promise<Result> {
   const { params, principal } = call
   const { declared, args } = await readEvent(all, params, principal)
-  checkMode(isKept, 'poll')
+  checkMode(logMs > 0, 'poll')
   const { maxEvents = maxPolled } = params
   if (typeof maxEvents !== 'number' || !(maxEvents >= 1))
     throw new McpError('invalid_params', 'maxEvents must be a number of 1 or more')
@@ -60,14 +60,14 @@ export async function poll({ call }: MethodContext, { all, isKept, runtime }: Se
 }
 
 export const stream =
-  ({ all, isKept, runtime }: Served): OpenStream =>
+  ({ all, logMs, runtime }: Served): OpenStream =>
   async ({ message, call }, _request, accept, { principal, address, credential }, { limits }) => {
     requireStream(accept)
     const { params } = call
     const scopes = scopesOf(all, params)
     if (!holdsScopes(principal?.scopes, scopes)) throw insufficientScope(scopes)
     const { declared, args } = await readEvent(all, params, principal)
-    checkMode(isKept, 'push')
+    checkMode(logMs > 0, 'push')
     const { after = null, maxAgeMs } = readReplay(params)
     const listener = await listenerOf(principal, runtime.identity, address)
     const reader = readerOf(principal, args)
@@ -80,6 +80,8 @@ export const stream =
       )
     const response = await openRelay({
       ...limits,
+      // The cursor of a stream without events must not become older than the log.
+      maxStreamAgeMs: Math.min(limits.maxStreamAgeMs, logMs / 2),
       credential,
       dial(last) {
         const isResumed = last !== undefined

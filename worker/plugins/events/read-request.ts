@@ -43,8 +43,8 @@ export const isPermitted = async (
 ): Promise<boolean> =>
   holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })) === true)
 
-/** The events of an endpoint. `isKept`: clients can read what was published. */
-export type Served = { readonly all: DeclaredEvents; readonly isKept: boolean; readonly runtime: Runtime }
+/** The events of an endpoint. `logMs`: milliseconds for which clients can read what was published; 0: they cannot. */
+export type Served = { readonly all: DeclaredEvents; readonly logMs: number; readonly runtime: Runtime }
 
 /** Returns the scopes of the event that a request names. Those of one that is not visible to everyone would reveal it. */
 export function scopesOf(all: DeclaredEvents, { name }: Params): readonly string[] {
