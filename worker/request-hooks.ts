@@ -167,8 +167,6 @@ export interface RequestAuth extends StoredByIssuer {
   readonly credentialHeaders?: readonly string[] | undefined
   /** The credentials that it verifies: `oneOf()` gives it these, and no others. Default: none; `oneOf()` does not accept the auth. */
   readonly credentials?: readonly CredentialForm[] | undefined
-  /** Issuers of its principals, for `oneOf()`. They are final once `serve()` has the auth. Default: any issuer that no other auth has. */
-  readonly issuers?: readonly string[] | undefined
   /** Checks the declarations of a server, once. @throws Error when they need something that is missing. The message names the fix */
   validate?(server: Server): void
   /**

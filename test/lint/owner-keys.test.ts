@@ -34,7 +34,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/sealing/seal.ts': [1, 'sealed texts belong to the client that got them'],
   'worker/plugins/sessions/session-id.ts': [1, 'as the sealed session id, in a cache for each endpoint'],
   'worker/plugins/auth/token-to-principal.ts': [2, 'compares the principals of one token'],
-  'worker/engine/sealed-principal.ts': [2, 'compares principals; a message'],
+  'worker/engine/sealed-principal.ts': [4, 'compares principals and issuers; messages'],
   // Owners.
   'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
   'durable-objects/sign-in/upstream-tokens.ts': [1, 'names refreshes, by client at a provider and refresh token'],

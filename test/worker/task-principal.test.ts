@@ -56,7 +56,12 @@ describe('a principal of a task', () => {
       forTenant('acme', bearer({ issuer, tenantClaim: 'org' })),
       'The token has no claim "org": this endpoint accepts only tokens of the tenant acme',
     ],
-    ['an issuer of the auth', other, "reauthorize of the server's auth refused the caller who began it"],
+    ['an issuer of the auth', other, `This server does not accept callers of the issuer "${issuer}"`],
+    [
+      'an issuer of an auth of the developer',
+      { authenticate: async () => undefined, issuers: ['https://other.example'], reauthorize: asking('own') },
+      `This server does not accept callers of the issuer "${issuer}"`,
+    ],
     [
       'an issuer of an auth without reauthorize',
       bearer({ issuer: 'https://other.example' }),

@@ -30,6 +30,11 @@ export interface StoredPrincipals {
 
 /** Decides whether work that was begun for a principal may go on, for the principals of several issuers. */
 export interface StoredByIssuer extends StoredPrincipals {
+  /**
+   * Issuers of its principals, for `oneOf()`. Work that was stored for a principal of another issuer ends. They are final once `serve()` has
+   * the auth. Default: any issuer that no other auth has.
+   */
+  readonly issuers?: readonly string[] | undefined
   /** Decides it for the principals of some issuers. Default: all principals have the same `storedClaims` and `reauthorize`. */
   readonly storedByIssuer?: Readonly<Record<string, StoredPrincipals>> | undefined
   /**

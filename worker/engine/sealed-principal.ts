@@ -53,6 +53,8 @@ export async function reauthorize(
   const { principal, isReauthorized } = opened
   const stored = storedFor(principal, auth ?? {})
   if (isReauthorized && !stored.reauthorize) return { reason: 'the auth of the server no longer has reauthorize' }
+  if (auth?.issuers?.includes(principal.issuer) === false)
+    return { reason: `This server does not accept callers of the issuer "${principal.issuer}"` }
   const current = stored.reauthorize ? await stored.reauthorize(principal, call) : principal
   if (!current) return { reason: "reauthorize of the server's auth refused the caller who began it" }
   try {

@@ -273,7 +273,6 @@ class ResourceServer {
     const verifier = this.#verifier
     if (!this.#carrier.verifier && !reauthorize) return undefined
     return async (stored, call) => {
-      if (!this.#isOwn(stored)) return undefined
       const held = this.#carrier.verifier ? await verifier.current(stored) : stored
       const decided = held && (reauthorize ? await reauthorize(held, call) : held)
       if (!decided || !this.#carrier.verifier) return decided
