@@ -159,17 +159,30 @@ describe.each(names)('of %s', (provider) => {
     expect((await fetch(new URL(`/webhooks/${provider}`, server.url))).status).toBe(405)
   })
 
-  test.each(['unset', 'empty', 'blank', ...(provider === 'standard-webhooks' ? ['short'] : [])])(
-    'are refused when the secret is %s',
-    async (path) => {
-      const secret = provider === 'standard-webhooks' ? secrets.STANDARD : path === 'blank' ? ' ' : ''
-      const { text, headers } = providers[provider]({ type: 'other', id: 'x', body: {}, secret })
-      server.harness.clearLogs()
-      expect((await post(`${provider}/${path}`, text, headers)).status).toBe(500)
-      const logs = server.harness.getLogs().map(({ message }) => message)
-      expect(logs.join('\n')).toContain(`"secret" of fromWebhook('${provider}') returned`)
-    },
-  )
+  test('are accepted with each of several secrets, while the secret changes', async () => {
+    const sent = { type: 'other', id: 'changing', body: {} }
+    const { text, headers } = providers[provider](sent)
+    expect((await post(`${provider}/changing`, text, headers)).status).toBe(200)
+    const [next, other] = ['next', 'other'].map((name) => providers[provider]({ ...sent, secret: secretOf(name) }))
+    expect((await post(`${provider}/changing`, text, next?.headers ?? {})).status).toBe(200)
+    expect((await post(`${provider}/changing`, text, other?.headers ?? {})).status).toBe(403)
+  })
+
+  test.each([
+    'unset',
+    'empty',
+    'blank',
+    'none',
+    'partly-empty',
+    ...(provider === 'standard-webhooks' ? ['short'] : []),
+  ])('are refused when the secret is %s', async (path) => {
+    const secret = provider === 'standard-webhooks' ? secrets.STANDARD : path === 'blank' ? ' ' : ''
+    const { text, headers } = providers[provider]({ type: 'other', id: 'x', body: {}, secret })
+    server.harness.clearLogs()
+    expect((await post(`${provider}/${path}`, text, headers)).status).toBe(500)
+    const logs = server.harness.getLogs().map(({ message }) => message)
+    expect(logs.join('\n')).toContain(`"secret" of fromWebhook('${provider}') returned`)
+  })
 })
 
 /** Sends the start of a request whose body does not arrive. @returns the first line of the response */

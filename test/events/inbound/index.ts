@@ -51,9 +51,12 @@ async function on({ type, body: given, publish }: InboundWebhook): Promise<void>
   }
 }
 
-const secrets = env as { STRIPE?: string; GITHUB?: string; STANDARD?: string }
+const secrets = env as { STRIPE: string; GITHUB: string; STANDARD: string }
+const secretOf = { stripe: secrets.STRIPE, github: secrets.GITHUB, 'standard-webhooks': secrets.STANDARD }
+/** The next secret of each provider. */
+const next = 'whsec_bmV4dC4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4uLi4='
 const { PUBLISHER } = env as unknown as { PUBLISHER: Service<typeof McpEventPublisher> }
-const webhook = (provider: WebhookProvider, secret: () => string | undefined, path = '') =>
+const webhook = (provider: WebhookProvider, secret: () => string | readonly string[] | undefined, path = '') =>
   fromWebhook(provider, { path: `/webhooks/${provider}${path}`, secret, on })
 
 const providers = ['stripe', 'github', 'standard-webhooks'] as const
@@ -63,10 +66,11 @@ const worker = serve(server, {
   plugins: [
     sessions(),
     events([happened]),
-    webhook('stripe', () => secrets.STRIPE),
-    webhook('github', () => secrets.GITHUB),
-    webhook('standard-webhooks', () => secrets.STANDARD),
     ...providers.flatMap((provider) => [
+      webhook(provider, () => secretOf[provider]),
+      webhook(provider, () => [next, secretOf[provider]], '/changing'),
+      webhook(provider, () => [], '/none'),
+      webhook(provider, () => ['', secretOf[provider]], '/partly-empty'),
       webhook(provider, () => undefined, '/unset'),
       webhook(provider, () => '', '/empty'),
       webhook(provider, () => ' ', '/blank'),

@@ -55,10 +55,10 @@ export type FromWebhookOptions = {
   /** Path of the URL that you give to the provider, such as `/webhooks/stripe`. */
   path: string
   /**
-   * Returns the secret with which the provider signs. Called for each webhook, with the tenant of the endpoint. Without a secret, each webhook
-   * fails with status 500, and the log says why.
+   * Returns the secret with which the provider signs, or several while it changes. Called for each webhook, with the tenant of the endpoint.
+   * Without a secret, each webhook fails with status 500, and the log says why.
    */
-  secret: (tenant: string | undefined) => Awaitable<string | undefined>
+  secret: (tenant: string | undefined) => Awaitable<string | readonly string[] | undefined>
   /**
    * Publishes events for a webhook; for one of a type that you do not know, return. Called again for a webhook that the provider repeats. If it
    * throws, the error is logged, and the webhook fails with status 500.
@@ -122,14 +122,14 @@ async function receive(
 ): Promise<Response> {
   const { tenant, identity } = runtime
   const signature = signatures[provider]
-  const given = await secret(tenant)
-  if (typeof given !== 'string' || !signature.isSecret(given))
+  const secrets = [await secret(tenant)].flat().filter((one) => one !== undefined)
+  if (secrets.length === 0 || !secrets.every((one) => typeof one === 'string' && signature.isSecret(one)))
     throw new Error(
       `"secret" of fromWebhook('${provider}') returned no secret of this provider: set the one that it shows, as with "wrangler secret put"`,
     )
   const { headers } = request
   const text = await readText(request, runtime.limits)
-  await signature.verify(headers, text, given)
+  await signature.verify(headers, text, secrets)
   const body = parseBody(text, headers)
   const { id, type } = signature.describe(body, headers)
   if (typeof id !== 'string' || id === '' || typeof type !== 'string')
@@ -190,8 +190,8 @@ function parseBody(text: string, headers: Headers): Readonly<Record<string, unkn
 /** How a provider signs, and where its webhooks have their id and type. */
 type Signature = {
   isSecret(secret: string): boolean
-  /** @throws McpError for a signature that does not match, and for a time that is too long ago */
-  verify(headers: Headers, body: string, secret: string): Promise<void>
+  /** @throws McpError for a signature of none of the secrets, and for a time that is too long ago */
+  verify(headers: Headers, body: string, secrets: readonly string[]): Promise<void>
   describe(body: Readonly<Record<string, unknown>>, headers: Headers): { readonly id: unknown; readonly type: unknown }
 }
 
@@ -203,31 +203,32 @@ const isText = (secret: string): boolean => secret.trim() !== ''
 const signatures: Readonly<Record<WebhookProvider, Signature>> = {
   stripe: {
     isSecret: isText,
-    async verify(headers, body, secret) {
+    async verify(headers, body, secrets) {
       const members = readHeader(headers, 'Stripe-Signature')
         .split(',')
         .map((member) => member.trim().split('='))
       const [time = ''] = members.flatMap(([name, value = '']) => (name === 't' ? value : []))
       const given = members.flatMap(([name, value = '']) => (name === 'v1' ? value : []))
       readTime(time)
-      checkSignature(await hmac(secret, `${time}.${body}`), given)
+      checkSignature(await hmacs(secrets, `${time}.${body}`), given)
     },
     describe: ({ id, type }) => ({ id, type }),
   },
   github: {
     isSecret: isText,
-    async verify(headers, body, secret) {
-      checkSignature(`sha256=${await hmac(secret, body)}`, [readHeader(headers, 'X-Hub-Signature-256')])
+    async verify(headers, body, secrets) {
+      const expected = (await hmacs(secrets, body)).map((signature) => `sha256=${signature}`)
+      checkSignature(expected, [readHeader(headers, 'X-Hub-Signature-256')])
     },
     describe: (_, headers) => ({ id: headers.get('X-GitHub-Delivery'), type: headers.get('X-GitHub-Event') }),
   },
   'standard-webhooks': {
     isSecret: (secret) => readSecret(secret) !== undefined,
-    async verify(headers, body, secret) {
+    async verify(headers, body, secrets) {
       const id = readHeader(headers, 'webhook-id')
       const seconds = readTime(readHeader(headers, 'webhook-timestamp'))
       const given = readHeader(headers, 'webhook-signature').split(' ')
-      checkSignature(await sign([secret], { id, seconds, body }), given)
+      checkSignature((await sign(secrets, { id, seconds, body })).split(' '), given)
     },
     describe: ({ type = '' }, headers) => ({ id: headers.get('webhook-id'), type }),
   },
@@ -251,10 +252,12 @@ function readTime(text: string): number {
 }
 
 /** @param given signatures, one of which must match: a provider whose secret changes signs with several */
-function checkSignature(expected: string, given: readonly string[]): void {
-  if (!given.some((signature) => isSameText(signature, expected)))
+function checkSignature(expected: readonly string[], given: readonly string[]): void {
+  if (!given.some((signature) => expected.some((one) => isSameText(signature, one))))
     throw new McpError('forbidden', 'The signature of the webhook does not match')
 }
+
+const hmacs = (secrets: readonly string[], text: string) => Promise.all(secrets.map((secret) => hmac(secret, text)))
 
 async function hmac(secret: string, text: string): Promise<string> {
   const key = await crypto.subtle.importKey('raw', utf8(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
