@@ -27,10 +27,10 @@ type OwnSubscription = {
 
 type Received = Webhook & { key: string; at: string; answer: number | string }
 type Attempt = { id: string; event: string; outcome: number | string; durationMs: number; at: string }
-type Changes = { answer: number | string; received: Received[]; attempts: Attempt[] }
+type ReceiverReport = { answer: number | string; received: Received[] }
 type Subscription = { id: string; event: string; url: string; state: string; refreshBefore: string }
 type DeadLetter = { id: string; reason: string; at: string }
-type Report = { subscriptions: Subscription[]; deadLetters: DeadLetter[] }
+type EventsReport = { subscriptions: Subscription[]; attempts: Attempt[]; deadLetters: DeadLetter[] }
 
 /** The connection of the page. `run` shows a call, and returns its result; `undefined` if it fails. */
 export type EventsClient = {
@@ -41,10 +41,7 @@ export type EventsClient = {
 export interface EventsPanel {
   readonly element: HTMLElement
   subscribe(name: string, args: Params): Promise<void>
-  /** Reads everything again. */
   refresh(): Promise<void>
-  /** Looks for changes after a moment without frames. */
-  refreshSoon(): void
 }
 
 const answers: readonly [value: string, label: string][] = [
@@ -56,10 +53,8 @@ const answers: readonly [value: string, label: string][] = [
   ['none', 'nothing'],
 ]
 const maxShown = 50
-/** Milliseconds between two looks for changes. */
+/** Milliseconds between two looks for subscriptions that end soon. */
 const pauseMs = 1000
-/** Milliseconds without frames before a look. */
-const refreshDelayMs = 300
 /** Milliseconds before the end of a subscription at which it is refreshed. */
 const marginMs = 5 * 60_000
 const [ownName, secretName] = ['subscriptions to events', 'secret of the receiver']
@@ -71,11 +66,11 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
   save(secretName, secret)
   const stored = saved(ownName)
   let own: readonly OwnSubscription[] = Array.isArray(stored) ? stored : []
-  /** Key of the last webhook, and the attempts, that are shown. */
-  let [lastKey, lastAttempts] = ['', '']
-  let looks = Promise.resolve()
-  let isLooking = false
-  let timer: ReturnType<typeof setTimeout> | undefined
+  /** Key of the last webhook that is shown. */
+  let lastKey = ''
+  let current = Promise.resolve()
+  /** A refresh that has not begun. */
+  let next: Promise<void> | undefined
 
   const heading = make('h2', { tabIndex: -1 }, 'Events')
   const problem = make('p', { class: 'bad', role: 'alert' })
@@ -100,27 +95,17 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
     make('h3', {}, 'Dead letters'),
     dead,
   )
-  setInterval(tick, pauseMs)
-  return {
-    element,
-    subscribe,
-    refresh,
-    refreshSoon() {
-      clearTimeout(timer)
-      timer = setTimeout(look, refreshDelayMs)
-    },
-  }
+  setInterval(refreshOwn, pauseMs)
+  return { element, subscribe, refresh }
 
-  function tick(): void {
-    const now = Date.now()
-    const token = client()?.token
+  /** Refreshes the subscriptions that end soon. One that fails is not tried again. */
+  function refreshOwn(): void {
+    const [now, subscriber] = [Date.now(), client()]
     for (const one of own) {
-      if (!client() || one.token !== token || now < one.refreshAt || now >= one.refreshBefore) continue
-      // One that fails is not tried again.
+      if (!subscriber || one.token !== subscriber.token || now < one.refreshAt || now >= one.refreshBefore) continue
       one.refreshAt = one.refreshBefore
       void subscribe(one.name, one.args)
     }
-    if (!isLooking && !document.hidden && own.some(({ refreshBefore }) => now < refreshBefore)) void look()
   }
 
   async function subscribe(name: string, args: Params): Promise<void> {
@@ -156,51 +141,33 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
   }
 
   /** @param query selects the answer, or sends dead letters again */
-  function change(query: string): Promise<void> {
-    return queue(async () => {
-      await fetchInternals(`?inside=events&${query}`, { method: 'POST' })
-      await show(true)
-    })
+  async function change(query: string): Promise<void> {
+    await fetchInternals(`?inside=events&${query}`, { method: 'POST' }).then(refresh, showProblem)
   }
 
   function refresh(): Promise<void> {
-    return queue(() => show(true))
+    next ??= current.then(show).catch(showProblem)
+    current = next
+    return next
   }
 
-  function look(): Promise<void> {
-    return queue(() => show(false))
+  function showProblem({ message }: Error): void {
+    fill(problem, message)
   }
 
-  /** Runs one look after the other, and shows its problem. */
-  function queue(work: () => Promise<void>): Promise<void> {
-    looks = looks.then(async () => {
-      isLooking = true
-      const text = await work().then(
-        () => '',
-        (thrown: Error) => thrown.message,
-      )
-      isLooking = false
-      // An alert that is set again is read again.
-      if (problem.textContent !== text) problem.textContent = text
-    })
-    return looks
-  }
-
-  /** @param isWanted asks the Durable Objects, also if nothing was received or attempted */
-  async function show(isWanted: boolean): Promise<void> {
+  async function show(): Promise<void> {
+    next = undefined
     if (element.hidden || !client()) return
-    const changes = await fetchInternals<Changes>(`?inside=receiver&after=${lastKey}`)
-    if (document.activeElement !== select) select.value = String(changes.answer)
-    for (const webhook of changes.received) received.prepend(webhookRow(webhook, await isSigned(webhook, secret)))
+    const { answer, received: latest } = await fetchInternals<ReceiverReport>(`?inside=receiver&after=${lastKey}`)
+    const report = await fetchInternals<EventsReport>('?inside=events')
+    fill(problem)
+    if (document.activeElement !== select) select.value = String(answer)
+    for (const webhook of latest) received.prepend(webhookRow(webhook, await isSigned(webhook, secret)))
     while (received.childElementCount > maxShown) received.lastElementChild?.remove()
-    lastKey = changes.received.at(-1)?.key ?? lastKey
-    const attempts = JSON.stringify(changes.attempts)
-    if (!isWanted && changes.received.length === 0 && attempts === lastAttempts) return
-    lastAttempts = attempts
-    const report = await fetchInternals<Report>('?inside=events')
+    lastKey = latest.at(-1)?.key ?? lastKey
     const focused = document.activeElement
     fill(subscriptions, subscriptionRows(report.subscriptions))
-    fill(attempted, changes.attempts.toReversed().map(attemptRow))
+    fill(attempted, report.attempts.toReversed().map(attemptRow))
     fill(dead, report.deadLetters.toReversed().map(deadLetterRow))
     if (!focused || focused.isConnected) return
     const same = [...element.querySelectorAll('button')].find(({ ariaLabel }) => ariaLabel === focused.ariaLabel)

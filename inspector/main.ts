@@ -86,6 +86,7 @@ if (insideAt !== undefined) {
     if (setting.status.dataset.state !== 'closed') await open(uris)
   }
   void followReloads(`${insideAt}=reload`, {
+    onNews: () => events?.refresh(),
     async onLost() {
       if (setting.status.dataset.state === 'closed') return
       uris = [...(connection?.subscriptions?.uris ?? [])]
@@ -263,10 +264,7 @@ function showTask(result: Params, title: string): Node | undefined {
 
 function onFrame(frame: Frame): void {
   wire.add(frame)
-  if (frame.note === undefined) {
-    internalsPanel?.refreshSoon()
-    events?.refreshSoon()
-  }
+  if (frame.note === undefined) internalsPanel?.refreshSoon()
   if (frame.direction === 'sent') return
   for (const message of [frame.value].flat()) {
     const { method, params = {} } = Object(message) as { method?: string; params?: Params }

@@ -1,6 +1,9 @@
 /** Follows the reloads of the server, which break its connections. In development only. */
+import { EventStreamReader } from '../worker/client/event-stream-reader.ts'
 
 export type ReloadHandlers = {
+  /** Something has happened in the server that it tells no client. */
+  onNews(): unknown
   /** The server stopped, or reloads. */
   onLost(): unknown
   /** The server responds again. */
@@ -13,7 +16,10 @@ export type ReloadHandlers = {
 const pauseMs = 500
 
 /** @param address the URL of a stream that ends when the server reloads */
-export async function followReloads(address: string, { onLost, onBack, onRefused }: ReloadHandlers): Promise<void> {
+export async function followReloads(
+  address: string,
+  { onNews, onLost, onBack, onRefused }: ReloadHandlers,
+): Promise<void> {
   const page = new AbortController()
   addEventListener('pagehide', () => page.abort())
   let isLost = false
@@ -22,7 +28,9 @@ export async function followReloads(address: string, { onLost, onBack, onRefused
     if (response?.ok) {
       if (isLost) onBack()
       isLost = false
-      await response.body?.pipeTo(new WritableStream()).catch(() => {})
+      const events = new EventStreamReader()
+      const write = (chunk: Uint8Array) => [...events.read(chunk)].forEach(onNews)
+      await response.body?.pipeTo(new WritableStream({ write })).catch(() => {})
     } else if (response) {
       const { problem } = (await response.json().catch(() => ({}))) as { problem?: string }
       onRefused(problem ?? `HTTP ${response.status}`)

@@ -118,6 +118,15 @@ test('keeps the latest 50', async () => {
   expect((await report(received[47]?.key)).received).toEqual(received.slice(48))
 })
 
+test('the inspector learns of a webhook on the stream that it has open', async () => {
+  const { body } = await fetch(new URL('/?inside=reload', server.url), { headers: inspectorCookie(server.url) })
+  const texts = (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).values()
+  expect((await texts.next()).value).toBe(': keep-alive\n\n')
+  await send('receiver')
+  expect((await texts.next()).value).toBe('data: news\n\n')
+  await texts.return?.()
+})
+
 test('only the inspector reads what was received', async () => {
   for (const query of ['receiver', 'events']) expect((await send(query, { method: 'GET' })).status).toBe(403)
 })

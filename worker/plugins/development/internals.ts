@@ -1,5 +1,5 @@
 /** Data for the inspector that clients cannot read: Durable Objects with their storage, and timings of requests. On this machine only. */
-import { developerTools } from '../../engine/developer-tools.ts'
+import { developerNews, developerTools } from '../../engine/developer-tools.ts'
 import { object } from '../../platform.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import type { RowsRpc } from './expose-storage.ts'
@@ -14,7 +14,7 @@ export const isInside = ({ searchParams }: URL): boolean => searchParams.has(par
 
 /**
  * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with the storage of one, `?inside=hops&request=…` with the timings of a
- * request, `?inside=reload` with a stream that ends when the Worker reloads, and others with what plugins answer.
+ * request, `?inside=reload` with a stream that ends when the Worker reloads, and has an event when there is news, and others with what plugins answer.
  * A POST to `?inside=receiver`, a callback URL, needs no key.
  */
 export async function serveInternals(request: Request, key: KeyState): Promise<Response> {
@@ -44,13 +44,21 @@ const problemOf = {
 
 /** Milliseconds between two comments, with which the runtime notices that the page has gone. */
 const keepAliveMs = 10_000
+/** Milliseconds between two looks for news: a request cannot write to the stream of another one. */
+const newsMs = 200
 
 function untilReload(): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
-  const write = () => writer.write(utf8(': keep-alive\n\n')).catch(() => clearInterval(timer))
-  const timer = setInterval(write, keepAliveMs)
-  void write()
+  const write = (text: string) => writer.write(utf8(`${text}\n\n`)).catch(() => timers.forEach(clearInterval))
+  let { count } = developerNews
+  const writeNews = () => {
+    if (count === developerNews.count) return
+    count = developerNews.count
+    void write('data: news')
+  }
+  const timers = [setInterval(() => void write(': keep-alive'), keepAliveMs), setInterval(writeNews, newsMs)]
+  void write(': keep-alive')
   return new Response(readable, {
     headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' },
   })

@@ -1,6 +1,6 @@
 /** Subscriptions, attempts and dead letters of events, for `edgemcp events` and the inspector. */
 import type { EventsHost, EventWork } from '../../../durable-objects/events/events-host.ts'
-import { developerTools } from '../../engine/developer-tools.ts'
+import { developerNews, developerTools } from '../../engine/developer-tools.ts'
 import { receive, receivedSince, selectAnswer } from './receive.ts'
 
 /** A delivery that was attempted, or that failed before. */
@@ -28,7 +28,9 @@ export function inspected(events: Iterable<string>, host: EventsHost): EventsHos
     ...host,
     observe(work: EventWork) {
       host.observe(work)
-      if (work.method === 'events/deliver') attempts.push(attemptOf(work))
+      if (work.method !== 'events/deliver') return
+      developerNews.count++
+      attempts.push(attemptOf(work))
       attempts.splice(0, attempts.length - maxAttempts)
     },
   }
@@ -46,14 +48,9 @@ const attemptOf = ({ name, since, error, details: { event: id, subscription } }:
   at: new Date(since).toISOString(),
 })
 
-/**
- * Answers a POST as a callback URL; otherwise returns what has changed without waking an object: webhooks `after` one, and attempts.
- */
-async function receiver(request: Request): Promise<unknown> {
-  if (request.method === 'POST') return receive(request)
-  const after = new URL(request.url).searchParams.get('after')
-  return { ...receivedSince(after), attempts }
-}
+/** Answers a POST as a callback URL; otherwise returns the webhooks `after` one. */
+const receiver = async (request: Request): Promise<object> =>
+  request.method === 'POST' ? receive(request) : receivedSince(new URL(request.url).searchParams.get('after'))
 
 /** Answers a POST with `id` by sending the dead letters of this event again, and one with `answer` by selecting that of the receiver. */
 async function answer({ method, url }: Request): Promise<object> {

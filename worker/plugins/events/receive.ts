@@ -1,5 +1,6 @@
 /** Receives webhooks for the inspector, whose page verifies their signatures. In development only. */
 import { type Webhook, webhookOf } from '../../client/webhook.ts'
+import { developerNews } from '../../engine/developer-tools.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 
 /** A webhook of any sender on this machine. */
@@ -29,6 +30,7 @@ export async function receive({ headers, body, signal }: Request): Promise<Respo
   if (length > maxBytes) return new Response(null, { status: 413 })
   const challenge = challengeIn(text)
   const given = challenge === undefined ? answer : 200
+  developerNews.count++
   received.push({ key: crypto.randomUUID(), at: new Date().toISOString(), ...webhookOf(headers, text), answer: given })
   if (received.length > maxReceived) received.shift()
   if (challenge !== undefined) return Response.json({ challenge })
