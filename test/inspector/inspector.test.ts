@@ -324,7 +324,9 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
         .context()
         .addCookies([{ name: `edgemcp-inspector-${server.url.port}`, value: 'earlier', url: server.url.origin }])
       await reload()
-      const alert = page.getByText('The inspector key of this browser is of an earlier start of the server')
+      const alert = page
+        .locator('.problem')
+        .getByText('The inspector key of this browser is of an earlier start of the server')
       await alert.waitFor()
       await page.waitForSelector('[data-state="connected"]')
       await page.context().addCookies([
@@ -472,7 +474,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       const keys = objects('McpSession').filter({ hasText: 'keys' }).first()
       await keys.locator('summary').first().click()
       await expect.poll(() => keys.locator('.contents').innerText(), patience).toContain('(not shown)')
-      await page.getByRole('button', { name: 'Refresh' }).click()
+      await page.getByRole('button', { name: 'Refresh', exact: true }).click()
       await expect.poll(() => task.locator('.contents').innerText(), patience).toContain('milk')
     })
 
