@@ -6,6 +6,10 @@ import { setTimeout } from 'node:timers/promises'
 import { noTally, type Tally } from '../test/support/counted/tally.ts'
 import { evict } from '../test/support/objects.ts'
 import { startServer, type TestServer } from '../test/support/server.ts'
+import { statelessHeaders } from '../test/support/stateless.ts'
+import { EventStreamReader } from '../worker/client/event-stream-reader.ts'
+import { events } from '../worker/client/wire.ts'
+import type { Params } from '../worker/protocol/types.ts'
 
 /** The counts of one operation: of the object of the event, and of the objects of users and of hosts of receivers. */
 export type EventCost = Readonly<
@@ -33,6 +37,8 @@ export async function measureEvents(isFull: boolean): Promise<EventCost[]> {
     costs.pop()
     // The object of the event takes no part: it reads more because its log is longer.
     costs.push({ ...difference(twice, once), operation: '… each further attempt', index: noTally })
+    await counted.publish('to one user, whose receiver answers 410: a dead letter', 'user 0', 0, 1, 410)
+    await counted.count('… sent again', () => counted.redeliver('user 0', 1))
     await counted.subscribe(1, 10)
     await counted.publish('to 10 users', 'everyone', 10)
     if (isFull) {
@@ -50,6 +56,18 @@ export async function measureEvents(isFull: boolean): Promise<EventCost[]> {
     await counted.count('a day after its last event', () => counted.wait(dayMs + 1, 2))
     await counted.count('a subscription without events, for a day', () => counted.wait(dayMs, 0))
     await counted.count('a subscription ends because it is not refreshed', () => counted.wait(7 * dayMs, 2))
+  }
+  {
+    await using counted = await Counted.start(costs)
+    await counted.publish('without a subscription', 'everyone', 0)
+    costs.pop()
+    const { cursor } = await counted.count('`events/poll` without events', () => counted.request('events/poll'))
+    for (const _ of [1, 2, 3]) await counted.publish('for a reader', 'everyone', 0)
+    costs.splice(-3)
+    await counted.count('`events/poll` with three events', () => counted.request('events/poll', { cursor }))
+    await using stream = await counted.count('`events/stream`, until it is open', () => counted.stream())
+    await counted.publish('to one open stream', 'everyone', 0)
+    await stream.next()
   }
   return costs
 }
@@ -114,13 +132,24 @@ class Counted implements AsyncDisposable {
     return result
   }
 
-  /** Counts a publication with its deliveries. @param failures attempts that fail */
-  publish(operation: string, to: string, receivers: number, failures = 0): Promise<void> {
-    const query = new URLSearchParams({ to, count: `${receivers + failures}`, failures: `${failures}` })
+  /** Counts a publication with its deliveries. @param failures attempts that fail, with this status */
+  publish(operation: string, to: string, receivers: number, failures = 0, status = 503): Promise<void> {
+    const query = new URLSearchParams({ to, failures: `${failures}`, status: `${status}` })
     return this.count(`an event ${operation}`, async () => {
       await this.#ask(`/publish?${query}`)
-      while (!(await this.#ask<boolean>(`/over?${query}`))) await setTimeout(10)
+      await this.#over(receivers + failures)
     })
+  }
+
+  /** Sends the dead letters of a user again. */
+  async redeliver(to: string, receivers: number): Promise<void> {
+    await this.#ask(`/redeliver?${new URLSearchParams({ to })}`)
+    await this.#over(receivers)
+  }
+
+  /** Resolves when so many attempts were made, and nothing is left to do soon. */
+  async #over(posts: number): Promise<void> {
+    while (!(await this.#ask<boolean>(`/over?count=${posts}`))) await setTimeout(10)
   }
 
   /** Subscribes users, each with a receiver of its own. */
@@ -136,9 +165,23 @@ class Counted implements AsyncDisposable {
     if (run !== alarms) throw new Error(`${run} alarms are due, and not ${alarms}`)
   }
 
-  /** Sends a request of a user who has no other subscription. */
-  async request(method: string): Promise<void> {
-    const params = {
+  /** Sends a request of a user who has no other subscription. @returns the result */
+  async request(method: string, params: object = {}): Promise<Params> {
+    const response = await this.#send(method, params)
+    const text = await response.text()
+    if (!text.includes('"result"')) throw new Error(`${method}: ${response.status} ${text}`)
+    return JSON.parse(text).result
+  }
+
+  /** Opens a stream. @returns what has arrived after its first message */
+  async stream(): Promise<AsyncDisposable & { next(): Promise<unknown> }> {
+    const arrived = events(await this.#send('events/stream'), undefined, new EventStreamReader())
+    await arrived.next()
+    return { next: () => arrived.next(), [Symbol.asyncDispose]: async () => void (await arrived.return(undefined)) }
+  }
+
+  #send(method: string, params: object = {}): Promise<Response> {
+    const all = {
       name: 'note.saved',
       arguments: {},
       delivery: { mode: 'webhook', url: 'https://hooks.example/', secret: `whsec_${btoa('.'.repeat(32))}` },
@@ -146,27 +189,19 @@ class Counted implements AsyncDisposable {
         'io.modelcontextprotocol/protocolVersion': '2026-07-28',
         'io.modelcontextprotocol/clientCapabilities': {},
       },
+      ...params,
     }
-    const response = await fetch(this.#server.url, {
+    return fetch(this.#server.url, {
       method: 'POST',
-      headers: {
-        Authorization: 'ada',
-        'Content-Type': 'application/json',
-        Accept: 'application/json, text/event-stream',
-        'MCP-Protocol-Version': '2026-07-28',
-        'Mcp-Method': method,
-        'Mcp-Name': 'note.saved',
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      headers: { ...statelessHeaders(method), Authorization: 'ada' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: all }),
     })
-    const text = await response.text()
-    if (!text.includes('"result"')) throw new Error(`${method}: ${response.status} ${text}`)
   }
 
   async #putToSleep(): Promise<void> {
     await this.#counts()
     if (this.#awake.size > maxEvicted) await this.#server.reload()
-    else for (const name of this.#awake) await evict(this.#server, 'McpEvents', name, 'close')
+    else for (const name of this.#awake) await evict(this.#server, 'McpEvents', name, 'hibernate')
     this.#awake.clear()
   }
 

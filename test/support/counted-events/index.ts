@@ -4,7 +4,7 @@
  */
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { event, events } from 'edgemcp/events'
+import { type EventRecipients, event, events } from 'edgemcp/events'
 import * as z from 'zod'
 import { putForward } from '../counted/clock.ts'
 import { countCalls, countStorage } from '../counted/counting.ts'
@@ -25,15 +25,16 @@ const worker = serve(createServer({ name: 'counted', version: '1.0.0' }), {
 
 /** Requests to receivers. */
 let posts = 0
-/** Events that receivers answer with 503 before they answer with 204. */
+/** Events that receivers answer with `failureStatus` before they answer with 204. */
 let failures = 0
+let failureStatus = 503
 globalThis.fetch = async (_, init) => {
   posts += 1
   const { challenge } = JSON.parse(String(init?.body)) as { challenge?: string }
   if (challenge !== undefined) return Response.json({ challenge })
   const hasFailed = failures > 0
   if (hasFailed) failures -= 1
-  return new Response(null, { status: hasFailed ? 503 : 204 })
+  return new Response(null, { status: hasFailed ? failureStatus : 204 })
 }
 
 /** The object of the event, and all others: those of users, and of the hosts of receivers. */
@@ -70,6 +71,12 @@ export class McpEvents extends worker.McpEvents {
     names.add(name)
   }
 
+  /** Opens a stream: a request to the object, as a call is. */
+  override fetch(request: Request): Promise<Response> {
+    this.tally.calls += 1
+    return super.fetch(request)
+  }
+
   override async alarm(): Promise<void> {
     running += 1
     alarms.delete(this.#name)
@@ -99,12 +106,14 @@ function object(name: string): Pick<McpEvents, 'ring'> {
 const minuteMs = 60_000
 
 /** Returns the recipients that a test names: a user, all users of the tenant, or everyone. */
-const recipientsOf = (name: string) =>
+const recipientsOf = (name: string): EventRecipients =>
   name === 'everyone'
     ? { everyone: true as const }
     : name === 'tenant'
       ? { tenant: { issuer, tenant: 'acme' } }
-      : { user: { issuer, tenant: 'acme', subject: name } }
+      : userOf(name)
+
+const userOf = (subject: string) => ({ user: { issuer, tenant: 'acme', subject } })
 
 /** Subscribes users: each has a receiver of its own. */
 async function subscribeAll(from: number, to: number): Promise<void> {
@@ -159,8 +168,10 @@ const uncounted: Record<string, (query: URLSearchParams) => unknown> = {
   '/counted/subscribe': (query) => subscribeAll(Number(query.get('from')), Number(query.get('to'))),
   '/counted/publish': async (query) => {
     failures = Number(query.get('failures') ?? 0)
+    failureStatus = Number(query.get('status') ?? 503)
     await saved.publish({ id: '1' }, recipientsOf(query.get('to') ?? ''))
   },
+  '/counted/redeliver': (query) => saved.redeliver(userOf(query.get('to') ?? '')),
   '/counted/over': (query) => isOver(Number(query.get('count'))),
   // Advances the clock, and runs the alarms that are due then.
   '/counted/later': async (query) => {
