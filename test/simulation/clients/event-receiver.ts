@@ -74,7 +74,7 @@ export class Receiver {
   #end: { readonly at: number; readonly jumpedSeconds: number; readonly why: string } | undefined
   #terminations = 0
   /** Answers 401 and 410 since the manner was chosen, and faults before it. */
-  #refusals = { since: 0, count: 0, lossCount: 0 }
+  #refusals = { since: 0, count: 0, lossCount: 0, jumpedSeconds: 0 }
 
   constructor(world: World, all: readonly Saved[], user: User, { path, topic }: { path: string; topic: string }) {
     this.#world = world
@@ -92,7 +92,8 @@ export class Receiver {
 
   answerWith(manner: Manner): void {
     this.manner = manner
-    this.#refusals = { since: this.#world.now(), count: 0, lossCount: this.#world.lossCount }
+    const { lossCount, jumpedSeconds } = this.#world
+    this.#refusals = { since: this.#world.now(), count: 0, lossCount, jumpedSeconds }
   }
 
   /** From now on, nothing more may arrive. @param graceMs milliseconds in which something may */
@@ -223,6 +224,9 @@ export class Receiver {
     if (manner === 'accept') return random.chance(0.5) ? new Response('thanks') : new Response(null, { status: 204 })
     // An attempt of before may end otherwise, and those in a row count.
     if ((manner === 'unauthorized' || manner === 'gone') && this.#world.now() > this.#refusals.since + 15 * secondMs) {
+      // A jump of the clock makes the two that run fail otherwise.
+      if (this.#refusals.jumpedSeconds !== this.#world.jumpedSeconds)
+        this.#refusals = { ...this.#refusals, count: -2, jumpedSeconds: this.#world.jumpedSeconds }
       this.#refusals.count += 1
       const { count, lossCount } = this.#refusals
       // The fifth suspends the subscription; another one may be on its way. A crash forgets the two that run.
