@@ -50,7 +50,7 @@ export type SubscribeOutcome =
   | { readonly kind: 'unverified'; readonly reason: string }
   | { readonly kind: 'exhausted'; readonly limit: string; readonly max: number }
 
-/** @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events */
+/** @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/3415 */
 export type DeliveryStatus = {
   readonly active: boolean
   readonly lastDeliveryAt?: string

@@ -186,7 +186,7 @@ let isIntercepting = false
  * in Node.js for a server that `startServer()` of `edgemcp/testing/node`, or `createTestHarness()` of wrangler, starts.
  *
  * @throws Error when another receiver has the URL
- * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/3415
  *
  * @example
  * using receiver = startReceiver({ answers: [503] })

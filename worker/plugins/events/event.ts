@@ -161,7 +161,7 @@ const publishKinds: KindsOf<PublishOptions> = {
  *
  * @param name 1 to 128 letters, digits, `.`, `_` and `-`
  * @throws Error at startup for an invalid name or option. The message names the fix
- * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/3415
  *
  * @example
  * const orderPaid = event('order.paid', {

@@ -101,7 +101,7 @@ const minLogMs = 60_000
  *
  * @param list the events, as `event()` returns them
  * @throws Error for an invalid option, and for two events with one name
- * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/3415
  *
  * @example
  * const saved = event('note.saved', { payloadSchema: z.object({ id: z.string() }) })

@@ -1,7 +1,7 @@
 /**
  * `events/poll` and `events/stream`: read the log of an event.
  *
- * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/3415
  */
 import { streamHeader } from '../../../durable-objects/events/event-streams.ts'
 import type { EventIndexRpc, Reader, StreamMessage, StreamRequest } from '../../../durable-objects/events/rpc.ts'

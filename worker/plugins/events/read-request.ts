@@ -24,7 +24,7 @@ export const codes = {
 /**
  * An error of a method of events, with a code of its own.
  *
- * @see https://github.com/modelcontextprotocol/experimental-ext-triggers-events
+ * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/3415
  */
 export class EventError extends McpError {
   override readonly ownCode: number
