@@ -162,9 +162,11 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
     const report = await fetchInternals<EventsReport>('?inside=events')
     fill(problem)
     if (document.activeElement !== select) select.value = String(answer)
-    for (const webhook of latest) received.prepend(webhookRow(webhook, await isSigned(webhook, secret)))
+    for (const webhook of latest) {
+      lastKey = webhook.key
+      received.prepend(webhookRow(webhook, await isSigned(webhook, secret)))
+    }
     while (received.childElementCount > maxShown) received.lastElementChild?.remove()
-    lastKey = latest.at(-1)?.key ?? lastKey
     const focused = document.activeElement
     fill(subscriptions, subscriptionRows(report.subscriptions))
     fill(attempted, report.attempts.toReversed().map(attemptRow))
@@ -215,11 +217,21 @@ const listOf = () => make('ol', { class: 'entries' })
 function webhookRow({ at, text, answer }: Received, isValid: boolean): HTMLElement {
   const value = parsed(text) ?? text
   const { name, type } = Object(value)
+  const event = [name, type].find((each) => typeof each === 'string') ?? 'no event'
   const words = `${timeOf(at)}, answered with ${answer === 'none' ? 'nothing' : answer}, `
   const signature = isValid
     ? make('span', { class: 'kind' }, 'signature valid')
     : make('span', { class: 'bad' }, 'signature does not match')
-  return row(String(name ?? type ?? 'no event'), words, signature, tree(value, undefined, 0))
+  return row(event, words, signature, treeOrText(value, text))
+}
+
+/** A value that nests too deeply for a tree is shown as text. */
+function treeOrText(value: unknown, text: string): HTMLElement {
+  try {
+    return tree(value, undefined, 0)
+  } catch {
+    return make('code', {}, text)
+  }
 }
 
 const wordsOf = ({ state, refreshBefore }: Subscription): string =>

@@ -91,6 +91,20 @@ describe.skipIf(!found)(`events in the inspector in Chromium${missing}`, () => {
     await unsubscribe()
   })
 
+  test.each([
+    ['whose name is no text', '{"name":{"toString":1}}', /^no event .*, signature does not match/],
+    ['that nests too deeply for a tree', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, /^no event .*\[\[\[/s],
+  ])('shows a webhook %s, and those after it', async (_, body, shown) => {
+    opened = await openInspector(browser, server.url)
+    const { received } = lists()
+    const send = (text: string) => fetch(new URL('/?inside=receiver', server.url), { method: 'POST', body: text })
+    await send(body)
+    await says(received, shown)
+    await send('{"name":"tea.after"}')
+    await says(received, /^tea\.after /)
+    expect(await panel().getByRole('alert').innerText()).toBe('')
+  })
+
   test('continues after a reload of the server', async () => {
     const { call, page } = await subscribed('edsger')
     const followed = page.waitForResponse((response) => response.url().endsWith('?inside=reload'))
