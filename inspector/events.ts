@@ -102,7 +102,7 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
   function refreshOwn(): void {
     const [now, subscriber] = [Date.now(), client()]
     for (const one of own) {
-      if (!subscriber || one.token !== subscriber.token || now < one.refreshAt || now >= one.refreshBefore) continue
+      if (!subscriber || !isOfCaller(one) || now < one.refreshAt || now >= one.refreshBefore) continue
       one.refreshAt = one.refreshBefore
       void subscribe(one.name, one.args)
     }
@@ -129,6 +129,10 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
   async function removeOwn(id: string): Promise<void> {
     saveOwn(without(id))
     await refresh()
+  }
+
+  function isOfCaller({ token }: OwnSubscription): boolean {
+    return token === client()?.token
   }
 
   function without(id: string): OwnSubscription[] {
@@ -179,24 +183,38 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
   function subscriptionRows(active: readonly Subscription[]): HTMLElement[] {
     const ownRows = own.map((one) => {
       const found = active.find(({ id }) => id === one.id)
-      if (!found) return ownRow(one, 'ended', 'Remove', () => removeOwn(one.id))
-      return ownRow(one, wordsOf(found), 'Unsubscribe', () => unsubscribe(one))
+      return ownRow(one, found)
     })
     const others = active.filter(({ id }) => !own.some((one) => one.id === id))
     return [...ownRows, ...others.map((one) => row(one.event, wordsOf(one), make('code', {}, one.url)))]
   }
 
-  function ownRow({ name, args }: OwnSubscription, words: string, label: string, end: () => unknown): HTMLElement {
+  function ownRow(one: OwnSubscription, found: Subscription | undefined): HTMLElement {
+    const { id, name, args } = one
     const text = JSON.stringify(args)
+    // The page may connect as another user before the button is clicked.
+    const labeled = (label: string, act: () => unknown, isOffered = () => isOfCaller(one)) =>
+      isOffered() &&
+      button(label, () => (isOffered() ? act() : refresh()), {
+        class: 'quiet',
+        'aria-label': `${label} ${name} ${text}`,
+      })
     return row(
       name,
-      words,
+      found ? wordsOf(found) : 'ended',
       make('code', {}, text),
       make(
         'div',
         { class: 'bar' },
-        button('Refresh', () => subscribe(name, args), { class: 'quiet', 'aria-label': `Refresh ${name} ${text}` }),
-        button(label, end, { class: 'quiet', 'aria-label': `${label} ${name} ${text}` }),
+        !isOfCaller(one) && make('small', {}, 'of another user'),
+        labeled('Refresh', () => subscribe(name, args)),
+        found && labeled('Unsubscribe', () => unsubscribe(one)),
+        !found &&
+          labeled(
+            'Remove',
+            () => removeOwn(id),
+            () => true,
+          ),
       ),
     )
   }

@@ -91,6 +91,17 @@ describe.skipIf(!found)(`events in the inspector in Chromium${missing}`, () => {
     await unsubscribe()
   })
 
+  test('ends and refreshes a subscription only as the user that it is of', async () => {
+    const { connect } = await subscribed('linus')
+    const { subscriptions } = lists()
+    await connect(everyRevision[0] ?? '', 'mallory')
+    await says(subscriptions, /tea\.brewed active.*"kind":"green".*of another user/s)
+    expect(await buttonOf(subscriptions, /^(?:Refresh|Unsubscribe)/).count()).toBe(0)
+    await connect(everyRevision[0] ?? '', 'linus')
+    await says(subscriptions, /^(?!.*of another user)/s)
+    await unsubscribe()
+  })
+
   test.each([
     ['whose name is no text', '{"name":{"toString":1}}', /^no event .*, signature does not match/],
     ['that nests too deeply for a tree', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, /^no event .*\[\[\[/s],
