@@ -68,6 +68,10 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
   let own: readonly OwnSubscription[] = Array.isArray(stored) ? stored : []
   /** Key of the last webhook that is shown. */
   let lastKey = ''
+  /** The answer that the select has from the server. */
+  let shownAnswer = ''
+  /** Changes of the developer that are not shown yet. */
+  let changes = 0
   let current = Promise.resolve()
   /** A refresh that has not begun. */
   let next: Promise<void> | undefined
@@ -146,7 +150,10 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
 
   /** @param query selects the answer, or sends dead letters again */
   async function change(query: string): Promise<void> {
+    changes++
     await fetchInternals(`?inside=events&${query}`, { method: 'POST' }).then(refresh, showProblem)
+    changes--
+    shownAnswer = ''
   }
 
   function refresh(): Promise<void> {
@@ -165,7 +172,8 @@ export function eventsPanel(client: () => EventsClient | undefined): EventsPanel
     const { answer, received: latest } = await fetchInternals<ReceiverReport>(`?inside=receiver&after=${lastKey}`)
     const report = await fetchInternals<EventsReport>('?inside=events')
     fill(problem)
-    if (document.activeElement !== select) select.value = String(answer)
+    // An open list loses its choice when the value is set.
+    if (changes === 0 && shownAnswer !== String(answer)) select.value = shownAnswer = String(answer)
     for (const webhook of latest) {
       lastKey = webhook.key
       received.prepend(webhookRow(webhook, await isSigned(webhook, secret)))

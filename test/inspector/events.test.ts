@@ -129,6 +129,20 @@ describe.skipIf(!found)(`events in the inspector in Chromium${missing}`, () => {
     await unsubscribe()
   })
 
+  test('shows the answer that a reload of the server selects again, also if the select has the focus', async () => {
+    opened = await openInspector(browser, server.url)
+    const { page } = opened
+    const answer = page.getByLabel('Answer', { exact: true })
+    await answer.focus()
+    const selected = page.waitForResponse((response) => response.url().endsWith('?inside=events&answer=410'))
+    await answer.selectOption('410')
+    await selected
+    expected = /ERR_(?:CONNECTION|EMPTY|INCOMPLETE|ABORTED)|Failed to load/
+    await server.reload()
+    await expect.poll(() => answer.inputValue(), patience).toBe('204')
+    expect(await answer.evaluate((select) => select === document.activeElement)).toBe(true)
+  })
+
   test('refreshes the subscription before it ends', async () => {
     const { page } = await subscribed('barbara')
     const calls = page.locator('.call', { hasText: /Subscribe to tea\.brewed.*done/s })
