@@ -16,8 +16,8 @@ type Attempt = {
   readonly at: string
 }
 
-/** The endpoints of this Worker by the names of their events. */
-const hosts = new Map<string, EventsHost>()
+/** The endpoints of this Worker, each with the names of its events. */
+const endpoints: { readonly events: readonly string[]; readonly host: EventsHost }[] = []
 /** The latest one is the last. */
 const attempts: Attempt[] = []
 const maxAttempts = 50
@@ -34,7 +34,7 @@ export function inspected(events: Iterable<string>, host: EventsHost): EventsHos
       attempts.splice(0, attempts.length - maxAttempts)
     },
   }
-  for (const event of events) hosts.set(event, recording)
+  endpoints.push({ events: [...events], host: recording })
   developerTools.set('events', answer).set('receiver', receiver)
   return recording
 }
@@ -71,12 +71,13 @@ async function answer({ method, url }: Request): Promise<object> {
   return { subscriptions: subscriptions.flat(), attempts, deadLetters: deadLetters.flat() }
 }
 
+/** The objects of users, whose names may be the same in several endpoints. */
 async function ownersOfAll() {
-  const named = await Promise.all(
-    [...hosts].map(async ([event, host]) => {
-      const names = await host.index(event).owners({ everyone: true })
-      return names.map((name) => [name, host] as const)
+  const owners = await Promise.all(
+    endpoints.map(async ({ events, host }) => {
+      const names = await Promise.all(events.map((event) => host.index(event).owners({ everyone: true })))
+      return [...new Set(names.flat())].map((name) => host.owner(name))
     }),
   )
-  return [...new Map(named.flat())].map(([name, host]) => host.owner(name))
+  return owners.flat()
 }
