@@ -14,13 +14,15 @@ CREATE TABLE publications (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, body TEXT 
 
 export type PublicationRow = { seq: number; id: string; body: string; key: string | null; recipients: string }
 
-const microsecondsPerMs = 1000
+export const microsecondsPerMs = 1000
 /** Milliseconds by which the clocks of two machines may differ on which an object runs, one after the other. */
 const clockDifferenceMs = 1000
 /** Rows that are read in one turn. */
-const batchRows = 20
-/** Characters that are read for a page. */
-const maxPageCharacters = 1_000_000
+const batchRows = 5
+/** Characters that are read for a page: it waits in memory, once in this object and once in the Worker of a reader. */
+const maxPageCharacters = 250_000
+/** Events beyond its length that the log has before some are deleted. */
+const spareRows = 20
 
 export class EventLog {
   readonly #name: string
@@ -105,7 +107,7 @@ export class EventLog {
 
   /** Whether it has so many events more than it should that it is time to delete some: not with each event. */
   get isTooLong(): boolean {
-    return this.#length > this.#host.limits.logEvents * 1.25 + batchRows
+    return this.#length > this.#host.limits.logEvents * 1.25 + spareRows
   }
 
   get isEmpty(): boolean {
@@ -184,7 +186,7 @@ export class EventLog {
 }
 
 /** Lets other requests of the object go on. */
-const yieldOnce = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
+export const yieldOnce = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
 function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
   if ('everyone' in recipients) return true

@@ -1,7 +1,7 @@
 /** The streams of clients that read the log of an event: hibernatable sockets, whose Workers hold the connections. */
 import { paused } from '../../worker/protocol/close-code.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
-import type { EventLog } from './event-log.ts'
+import { type EventLog, microsecondsPerMs, yieldOnce } from './event-log.ts'
 import type { EventsHost } from './events-host.ts'
 import type { Reader, StreamMessage, StreamRequest } from './rpc.ts'
 
@@ -13,8 +13,10 @@ export const streamHeader = 'Edgemcp-Stream'
 
 /** Events that are read for a stream at a time. */
 const pageEvents = 100
-/** Microseconds of the log after which a stream without events learns its position: its cursor must not become too old. */
-const positionStep = 60_000_000
+/** Pages that are read at the same time: those of all streams would fill the memory, and delay all other requests. */
+const maxPages = 4
+/** Milliseconds of the log after which a stream without events learns its position, if the log is not short. */
+const positionStepMs = 60_000
 
 export class EventStreams {
   readonly #ctx: DurableObjectState
@@ -22,6 +24,9 @@ export class EventStreams {
   readonly #host: EventsHost
   /** Sockets to which events are sent at the moment. True: there may be more. */
   readonly #sending = new Map<WebSocket, boolean>()
+  #pages = 0
+  /** They wait for a page of another stream. */
+  readonly #waiting: (() => void)[] = []
 
   constructor(ctx: DurableObjectState, log: EventLog, host: EventsHost) {
     this.#ctx = ctx
@@ -36,7 +41,8 @@ export class EventStreams {
     )
     const { streams, streamsEach } = this.#host.limits
     const isFull = (most: number, tag?: string) => this.#ctx.getWebSockets(tag).length >= most
-    if (isFull(streams) || (listener !== '' && isFull(streamsEach, listener)))
+    // One that its Worker continues has its place, and its socket of before may not have ended yet.
+    if (!isResumed && (isFull(streams) || (listener !== '' && isFull(streamsEach, listener))))
       return new Response(null, { status: 429 })
     const { position, isTruncated } =
       after === null ? { position: this.#log.head, isTruncated: false } : this.#log.positionAfter(after, maxAgeMs)
@@ -61,7 +67,7 @@ export class EventStreams {
     try {
       while (this.#sending.get(socket) && socket.readyState === WebSocket.OPEN) {
         this.#sending.set(socket, false)
-        await this.#sendPage(socket)
+        await this.#withPage(() => this.#sendPage(socket))
       }
     } catch (problem) {
       this.#host.report(problem)
@@ -69,6 +75,19 @@ export class EventStreams {
       socket.close(paused)
     } finally {
       this.#sending.delete(socket)
+    }
+  }
+
+  async #withPage(work: () => Promise<void>): Promise<void> {
+    if (this.#pages < maxPages) this.#pages += 1
+    else await new Promise<void>((resolve) => void this.#waiting.push(resolve))
+    try {
+      await yieldOnce()
+      await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#pages -= 1
     }
   }
 
@@ -82,7 +101,9 @@ export class EventStreams {
     for (const event of events) send(socket, event.position, { kind: 'event', body: event.body })
     const known = events.at(-1)?.position ?? (isTruncated ? start : attachment.known)
     // The Worker that connects again continues from there, also after a page without events.
-    const isUnknown = position - known >= (hasMore ? 1 : positionStep)
+    // The cursor of a stream must not become older than the log.
+    const step = Math.min(positionStepMs, this.#host.limits.logMs / 8) * microsecondsPerMs
+    const isUnknown = position - known >= (hasMore ? 1 : step)
     if (isUnknown) send(socket, position, { kind: 'position' })
     socket.serializeAttachment({ ...attachment, after: position, known: isUnknown ? position : known })
     // What a client has not read would fill the memory of the object: the Worker connects again when there is room.

@@ -39,6 +39,11 @@ async function poll(user: string | undefined, params: Fields, revision?: string)
 
 const totals = (events: readonly Fields[]) => events.map(({ data }) => Object(data).total)
 
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
 /** The notifications of a stream of 2026-07-28, as they come. */
 class Stream {
   static #ids = 0
@@ -70,10 +75,6 @@ class Stream {
 
   async *#open(user: string | undefined, params: Fields): AsyncGenerator<Fields> {
     const { id } = this
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
     const body = { jsonrpc: '2.0', id, method: 'events/stream', params: { name: 'order.paid', ...params, _meta: meta } }
     const response = await fetch(server.url, {
       method: 'POST',
@@ -297,6 +298,34 @@ describe('stream', () => {
     const stream = new Stream('ann', { arguments: { shop: 'small' }, cursor })
     expect(totals(await stream.nextEvents(1))).toEqual([6])
     stream.close()
+  })
+
+  test('a caller has at most 100 streams of an event, also if none of them is read', async () => {
+    const open = (subject: string, cursor: string | null) =>
+      fetch(server.url, {
+        method: 'POST',
+        headers: {
+          ...statelessHeaders('events/stream'),
+          Authorization: `Bearer ${JSON.stringify({ subject, scopes: ['audit'] })}`,
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'events/stream',
+          params: { name: 'order.audited', cursor, _meta: meta },
+        }),
+      })
+    const cursor = `${(Date.now() - 60_000) * 1000}`
+    for (let count = 1; count <= 6; count += 1) {
+      const params = { name: 'order.audited', payload: { id: 'x'.repeat(240_000) }, recipients: { everyone: true } }
+      await fetch(new URL('/publish', server.url), { method: 'POST', body: JSON.stringify(params) })
+    }
+    const responses: Response[] = []
+    for (let count = 1; count <= 101; count += 1) responses.push(await open('many', cursor))
+    expect(responses.map(({ status }) => status)).toEqual([...Array(100).fill(200), 429])
+    const other = await open('few', null)
+    expect(other.status).toBe(200)
+    await Promise.all([...responses, other].map(({ body }) => body?.cancel()))
   })
 
   test('an invalid request has an error, and no stream', async () => {

@@ -150,7 +150,7 @@ export function events(
     // Clients read the capability here, and not among the extensions.
     capabilities: () => capability,
     methods: (runtime) => {
-      const served: Served = { all, logMs, runtime }
+      const served: Served = { all, logMs, streamsEach, runtime }
       const scopes: Method['scopes'] = async (params) => scopesOf(all, params)
       return {
         'server/discover': (inner = discover) => withCapability(inner),
@@ -163,7 +163,7 @@ export function events(
           method(() => Promise.reject(new McpError('method_not_found', `Method not found: ${streamMethod}`)), scopes),
       }
     },
-    provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, logMs, runtime }) } }),
+    provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, logMs, streamsEach, runtime }) } }),
     objects: {
       McpEvents: (runtime) => {
         const plain = hostOf(all, limits, runtime)

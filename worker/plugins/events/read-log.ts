@@ -20,11 +20,14 @@ import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { EventError, readEvent, readReplay, type Served, scopesOf } from './read-request.ts'
+import { takePlace } from './stream-places.ts'
 
 /** Milliseconds after which a client should poll again. */
 const nextPollMs = 10_000
 /** Events of one answer: the most, and those of a client that names no number. */
 const maxPolled = 100
+/** Bytes of a stream that wait for its client. */
+const maxBufferedBytes = 256 * 1024
 /** Seconds after which a client may open a stream again, when it has too many. */
 const retryAfterSeconds = 60
 
@@ -60,7 +63,7 @@ export async function poll({ call }: MethodContext, { all, logMs, runtime }: Ser
 }
 
 export const stream =
-  ({ all, logMs, runtime }: Served): OpenStream =>
+  ({ all, logMs, streamsEach, runtime }: Served): OpenStream =>
   async ({ message, call }, _request, accept, { principal, address, credential }, { limits }) => {
     requireStream(accept)
     const { params } = call
@@ -71,6 +74,9 @@ export const stream =
     const { after = null, maxAgeMs } = readReplay(params)
     const listener = await listenerOf(principal, runtime.identity, address)
     const reader = readerOf(principal, args)
+    const key = `${runtime.identity} ${declared.name} ${listener}`
+    const leave = listener === '' ? () => {} : takePlace(key, streamsEach)
+    if (!leave) throw tooMany()
     const index = runtime.object<EventIndexRpc>('McpEvents', `event ${declared.name}`)
     const _meta = { [subscriptionIdKey]: message.id }
     let cursor: string | undefined
@@ -80,6 +86,7 @@ export const stream =
       )
     const response = await openRelay({
       ...limits,
+      maxBufferedBytes: Math.min(limits.maxBufferedBytes, maxBufferedBytes),
       // The cursor of a stream without events must not become older than the log.
       maxStreamAgeMs: Math.min(limits.maxStreamAgeMs, logMs / 2),
       credential,
@@ -105,11 +112,20 @@ export const stream =
       },
       heartbeat: () => (cursor === undefined ? undefined : notification('heartbeat', { cursor })),
       lastFrame: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
+      onEnd: leave,
+    }).catch((problem) => {
+      leave()
+      throw problem
     })
     if (response.status === 200) return response
-    const reason = `Too many streams of events are open: close one, or wait ${retryAfterSeconds} seconds, then try again`
-    throw tooManyRequests(reason, retryAfterSeconds, 'streams')
+    leave()
+    throw tooMany()
   }
+
+function tooMany(): McpError {
+  const reason = `Too many streams of events are open: close one, or wait ${retryAfterSeconds} seconds, then try again`
+  return tooManyRequests(reason, retryAfterSeconds, 'streams')
+}
 
 /** Returns a text for the caller of a stream: a user of an endpoint, or a network; empty without both. */
 async function listenerOf(principal: Principal | undefined, identity: string, address: string | undefined) {

@@ -44,7 +44,13 @@ export const isPermitted = async (
   holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })) === true)
 
 /** The events of an endpoint. `logMs`: milliseconds for which clients can read what was published; 0: they cannot. */
-export type Served = { readonly all: DeclaredEvents; readonly logMs: number; readonly runtime: Runtime }
+export type Served = {
+  readonly all: DeclaredEvents
+  readonly logMs: number
+  /** Streams of an event that one caller may have. */
+  readonly streamsEach: number
+  readonly runtime: Runtime
+}
 
 /** Returns the scopes of the event that a request names. Those of one that is not visible to everyone would reveal it. */
 export function scopesOf(all: DeclaredEvents, { name }: Params): readonly string[] {
