@@ -90,6 +90,15 @@ test('the rows of an object that no request has reached are not available', asyn
   expect((await ask('/?inside=rows')).status).toBe(404)
 })
 
+test('what no plugin answers is not found', async () => {
+  for (const name of ['Events', 'objects'])
+    expect(await ask(`/?inside=${name}`)).toEqual({
+      status: 404,
+      body: { problem: `No plugin of this server answers "${name}" to the inspector` },
+    })
+  expect((await ask('/?inside=')).status).toBe(200)
+})
+
 test('the rows of a key ring do not show its keys', async () => {
   await using _ = await connect(server.url, { revision: '2025-11-25' })
   const objects = (await ask('/?inside')).body as { className: string; name: string }[]

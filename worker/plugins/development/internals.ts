@@ -15,12 +15,12 @@ export const isInside = ({ searchParams }: URL): boolean => searchParams.has(par
 /**
  * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with the storage of one, `?inside=hops&request=…` with the timings of a
  * request, `?inside=reload` with a stream that ends when the Worker reloads, and has an event when there is news, and others with what plugins answer.
- * A POST to `?inside=receiver`, a callback URL, needs no key.
+ * Answers other names with status 404. A POST to `?inside=receiver`, a callback URL, needs no key.
  */
 export async function serveInternals(request: Request, key: KeyState): Promise<Response> {
   const { searchParams } = new URL(request.url)
-  const what = searchParams.get(parameter)
-  const tool = developerTools.get(what ?? '')
+  const what = searchParams.get(parameter) ?? ''
+  const tool = developerTools.get(what)
   const isWebhook = tool && what === 'receiver' && request.method === 'POST' && isLocalPage(request)
   if (key !== 'current' && !isWebhook) return jsonAnswer({ problem: problemOf[key] }, 403)
   if (what === 'reload') return untilReload()
@@ -29,7 +29,9 @@ export async function serveInternals(request: Request, key: KeyState): Promise<R
     return answer instanceof Response ? answer : jsonAnswer(answer)
   }
   if (what === 'hops') return jsonAnswer(hopsOf(Number(searchParams.get('request'))))
-  if (what !== 'rows') return jsonAnswer(seenObjects())
+  if (what === '') return jsonAnswer(seenObjects())
+  if (what !== 'rows')
+    return jsonAnswer({ problem: `No plugin of this server answers "${what}" to the inspector` }, 404)
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']
   if (!hasSeen(className, name))
     return jsonAnswer({ problem: `No request has reached ${className} "${name}" since the server started` }, 404)
