@@ -2,30 +2,38 @@
 import { isLoopback } from '../../worker/protocol/loopback.ts'
 import { CliError, printable } from '../cli-error.ts'
 
-type EventsReport = {
-  readonly subscriptions: readonly {
-    readonly id: string
-    readonly event: string
-    readonly url: string
-    readonly state: string
-    readonly refreshBefore: string
-  }[]
-  /** The latest ones since the server started. `outcome`: `delivered`, the status of another response, or why there is none. */
-  readonly attempts: readonly {
-    readonly id: string
-    readonly event: string
-    readonly subscription: string
-    readonly outcome: number | string
-    readonly durationMs: number
-    readonly at: string
-  }[]
-  readonly deadLetters: readonly {
-    readonly id: string
-    readonly subscription: string
-    readonly reason: string
-    readonly at: string
-  }[]
+type Table = {
+  readonly title: string
+  /** Name in the report. */
+  readonly member: string
+  /** Members of an entry, by their headings. */
+  readonly columns: Readonly<Record<string, string>>
 }
+
+const tables: readonly Table[] = [
+  {
+    title: 'Subscriptions',
+    member: 'subscriptions',
+    columns: { event: 'event', url: 'url', state: 'state', 'refresh before': 'refreshBefore', id: 'id' },
+  },
+  {
+    title: 'Attempts since the server started',
+    member: 'attempts',
+    columns: {
+      at: 'at',
+      event: 'event',
+      outcome: 'outcome',
+      ms: 'durationMs',
+      id: 'id',
+      subscription: 'subscription',
+    },
+  },
+  {
+    title: 'Dead letters',
+    member: 'deadLetters',
+    columns: { at: 'at', reason: 'reason', id: 'id', subscription: 'subscription' },
+  },
+]
 
 /** @returns 1 when there is nothing to send again, otherwise 0 */
 export async function events(
@@ -39,17 +47,22 @@ export async function events(
     throw new CliError('Give the id of an event: npx edgemcp events lists them.')
   const server = serverAt(url)
   if (id === undefined) {
-    const report = await request<EventsReport>(server, { inside: 'events' })
-    console.log(json ? JSON.stringify(report, null, 2) : printable(formatReport(report)))
+    const report = await request(server, { inside: 'events' })
+    const texts = tables.map((table) => {
+      const entries = report[table.member]
+      if (!Array.isArray(entries)) throw otherServer(server)
+      return formatTable(table, entries)
+    })
+    console.log(json ? JSON.stringify(report, null, 2) : printable(texts.join('\n\n')))
     return 0
   }
-  const result = await request<{ redelivered: number }>(server, { inside: 'events', id }, 'POST')
-  if (json) console.log(JSON.stringify({ ok: result.redelivered > 0, ...result }, null, 2))
-  else if (result.redelivered === 0)
-    throw new CliError(`No dead letter has the id "${id}": npx edgemcp events lists them.`)
-  else
-    console.log(`Sent again to ${result.redelivered} ${result.redelivered === 1 ? 'subscription' : 'subscriptions'}.`)
-  return result.redelivered > 0 ? 0 : 1
+  const result = await request(server, { inside: 'events', id }, 'POST')
+  const { redelivered } = result
+  if (typeof redelivered !== 'number') throw otherServer(server)
+  if (json) console.log(JSON.stringify({ ok: redelivered > 0, ...result }, null, 2))
+  else if (redelivered === 0) throw new CliError(`No dead letter has the id "${id}": npx edgemcp events lists them.`)
+  else console.log(`Sent again to ${redelivered} ${redelivered === 1 ? 'subscription' : 'subscriptions'}.`)
+  return redelivered > 0 ? 0 : 1
 }
 
 type LocalServer = { readonly origin: string; readonly cookie: string }
@@ -63,7 +76,16 @@ function serverAt(text: string): LocalServer {
   return { origin: url.origin, cookie: `edgemcp-inspector-${url.port || 'default'}=${key}` }
 }
 
-async function request<T>({ origin, cookie }: LocalServer, query: Record<string, string>, method = 'GET'): Promise<T> {
+/** This version of the package may differ from that of the server. */
+const otherServer = ({ origin }: LocalServer): CliError =>
+  new CliError(`The server at ${origin} has no events() in its plugins, or another version of edgemcp.`)
+
+async function request(
+  server: LocalServer,
+  query: Record<string, string>,
+  method = 'GET',
+): Promise<Readonly<Record<string, unknown>>> {
+  const { origin, cookie } = server
   const address = `${origin}/?${new URLSearchParams(query)}`
   const response = await fetch(address, { method, headers: { Cookie: cookie }, redirect: 'manual' }).catch(() => {
     throw new CliError(`Nothing answers at ${origin}: run npx wrangler dev, or give --url.`)
@@ -72,37 +94,19 @@ async function request<T>({ origin, cookie }: LocalServer, query: Record<string,
     throw new CliError(
       `The inspector key is missing, or of an earlier start: open ${origin}/ once, and give --url with the link that the terminal of the server prints. Or set EDGEMCP_INSPECTOR_KEY in .dev.vars and for this command.`,
     )
-  const isReport = response.ok && response.headers.get('Content-Type')?.startsWith('application/json')
-  if (!isReport) throw new CliError(`The server at ${origin} is not edgemcp in development, or its endpoint is at /.`)
-  // This version of the package may differ from that of the server.
-  return (await response.json()) as T
+  const answer = Object(await response.json().catch(() => undefined))
+  if (response.ok && response.headers.get('Content-Type')?.startsWith('application/json')) return answer
+  if (response.status === 404 && typeof answer.problem === 'string') throw otherServer(server)
+  throw new CliError(`The server at ${origin} is not edgemcp in development, or its endpoint is at /.`)
 }
 
-function formatReport({ subscriptions, attempts, deadLetters }: EventsReport): string {
-  return [
-    formatTable(
-      'Subscriptions',
-      ['event', 'url', 'state', 'refresh before', 'id'],
-      subscriptions.map(({ id, event, url, state, refreshBefore }) => [event, url, state, refreshBefore, id]),
-    ),
-    formatTable(
-      'Attempts since the server started',
-      ['at', 'event', 'outcome', 'ms', 'id', 'subscription'],
-      attempts.map(({ at, event, outcome, durationMs, id, subscription }) => {
-        return [at, event, String(outcome), String(durationMs), id, subscription]
-      }),
-    ),
-    formatTable(
-      'Dead letters',
-      ['at', 'reason', 'id', 'subscription'],
-      deadLetters.map(({ at, reason, id, subscription }) => [at, reason, id, subscription]),
-    ),
-  ].join('\n\n')
+function formatTable({ title, columns }: Table, entries: readonly unknown[]): string {
+  if (entries.length === 0) return `${title}: none`
+  const rows = entries.map((entry) => Object.values(columns).map((member) => formatCell(Object(entry)[member] ?? '')))
+  const lines = [Object.keys(columns), ...rows]
+  const widths = Object.keys(columns).map((_, index) => Math.max(...lines.map((cells) => cells[index]?.length ?? 0)))
+  const texts = lines.map((cells) => cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  '))
+  return [`${title}:`, ...texts.map((text) => `  ${text.trimEnd()}`)].join('\n')
 }
 
-function formatTable(title: string, columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return `${title}: none`
-  const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)))
-  const lines = [columns, ...rows].map((row) => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  '))
-  return [`${title}:`, ...lines.map((line) => `  ${line.trimEnd()}`)].join('\n')
-}
+const formatCell = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,8 +1,11 @@
 /** `edgemcp events`, with a server in development and a deployed one. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Receiver } from '../events/receivers.ts'
 import { openShop, wanting } from '../events/shop.ts'
 import { inspectorSecrets } from '../support/inspector-key.ts'
+import { startServer } from '../support/server.ts'
 import { runHere } from './run-here.ts'
 
 const key = inspectorSecrets.EDGEMCP_INSPECTOR_KEY
@@ -102,6 +105,64 @@ test('a deployed Worker does not answer', async () => {
       code: 1,
       stderr: expect.stringContaining('is not edgemcp in development'),
     })
+})
+
+test('a server in development without events() has none', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  await using server = await startServer('examples/hello', inspectorSecrets)
+  const link = `${server.url.origin}/?inspector=${key}`
+  for (const args of [[], ['--json'], ['redeliver', 'evt_1'], ['redeliver', 'evt_1', '--json']])
+    expect(await run(...args, '--url', link)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The server at ${server.url.origin} has no events() in its plugins, or another version of edgemcp.`,
+    })
+})
+
+describe('with a server of another version', () => {
+  let answer: unknown
+  const server = createServer((_, response) => {
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify(answer))
+  })
+  let url: string
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => void server.close())
+
+  test.each<[unknown, string[]]>([
+    [null, []],
+    [[], []],
+    [{ subscriptions: [], attempts: [] }, ['--json']],
+    [{ subscriptions: [], attempts: {}, deadLetters: [] }, []],
+    [{}, ['redeliver', 'evt_1']],
+    [{ redelivered: '1' }, ['redeliver', 'evt_1', '--json']],
+  ])('does not take %j for an answer', async (other, args) => {
+    answer = other
+    expect(await run(...args, '--url', url)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('or another version of edgemcp'),
+    })
+  })
+
+  test('leaves cells empty for what the server does not send', async () => {
+    answer = { subscriptions: [null], attempts: [{ id: 'evt_1', outcome: 410, event: { name: 'x' } }], deadLetters: [] }
+    expect((await run('--url', url)).stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+      'Subscriptions:',
+      '  event  url  state  refresh before  id',
+      '',
+      '',
+      'Attempts since the server started:',
+      '  at  event         outcome  ms  id     subscription',
+      '      {"name":"x"}  410          evt_1',
+      '',
+      'Dead letters: none',
+      '',
+    ])
+  })
 })
 
 test.each([
