@@ -101,12 +101,13 @@ export class Receiver implements Disposable {
    *
    * @throws Error for a webhook whose signature does not match
    */
-  async next(): Promise<ReceivedEvent> {
-    const unread = this.#unread.shift()
-    if (unread instanceof Error) throw unread
-    if (unread) return unread
+  next(): Promise<ReceivedEvent> {
     const reader = Promise.withResolvers<ReceivedEvent>()
-    this.#readers.push(reader)
+    // A test may call it, do something, and await it then.
+    reader.promise.catch(() => {})
+    const unread = this.#unread.shift()
+    if (unread) settle(reader, unread)
+    else this.#readers.push(reader)
     return reader.promise
   }
 
@@ -145,15 +146,19 @@ export class Receiver implements Disposable {
 
   #add(received: ReceivedEvent | Error): void {
     const reader = this.#readers.shift()
-    if (!reader) this.#unread.push(received)
-    else if (received instanceof Error) reader.reject(received)
-    else reader.resolve(received)
+    if (reader) settle(reader, received)
+    else this.#unread.push(received)
   }
 
   /** Gives up the URL. */
   [Symbol.dispose](): void {
     if (started.get(this.url) === this) started.delete(this.url)
   }
+}
+
+function settle({ resolve, reject }: PromiseWithResolvers<ReceivedEvent>, received: ReceivedEvent | Error): void {
+  if (received instanceof Error) reject(received)
+  else resolve(received)
 }
 
 type Answer = ReceiverAnswer | undefined | Promise<ReceiverAnswer>
@@ -172,6 +177,8 @@ function next<R>(
 function responseOf(answer: ReceiverAnswer, signal: AbortSignal): Response | Promise<Response> {
   if (typeof answer === 'number') return new Response(null, { status: answer })
   if (answer !== 'never') return answer
+  // No event comes when it has happened before.
+  signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<Response>()
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   return promise
