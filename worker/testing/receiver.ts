@@ -106,7 +106,7 @@ export class Receiver implements Disposable {
     // A test may call it, do something, and await it then.
     reader.promise.catch(() => {})
     const unread = this.#unread.shift()
-    if (unread) settle(reader, unread)
+    if (unread) answerReader(reader, unread)
     else this.#readers.push(reader)
     return reader.promise
   }
@@ -146,7 +146,7 @@ export class Receiver implements Disposable {
 
   #add(received: ReceivedEvent | Error): void {
     const reader = this.#readers.shift()
-    if (reader) settle(reader, received)
+    if (reader) answerReader(reader, received)
     else this.#unread.push(received)
   }
 
@@ -156,7 +156,7 @@ export class Receiver implements Disposable {
   }
 }
 
-function settle({ resolve, reject }: PromiseWithResolvers<ReceivedEvent>, received: ReceivedEvent | Error): void {
+function answerReader({ resolve, reject }: PromiseWithResolvers<ReceivedEvent>, received: ReceivedEvent | Error): void {
   if (received instanceof Error) reject(received)
   else resolve(received)
 }
