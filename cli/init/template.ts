@@ -65,7 +65,8 @@ function packageJson(template: Template, name: string): string {
     type: 'module',
     scripts: {
       dev: 'wrangler dev',
-      test: 'vitest run',
+      // A busy machine is slower than the five seconds that vitest waits by default.
+      test: 'vitest run --testTimeout=30000',
       check: 'wrangler types --include-runtime=false --strict-vars=false && tsc',
       deploy: 'wrangler deploy',
       ...scripts,
