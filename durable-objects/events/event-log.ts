@@ -5,7 +5,7 @@
  * position therefore means the same after the log was empty and its object deleted everything.
  */
 import type { Tables } from '../shared/tables.ts'
-import type { EventsHost } from './events-host.ts'
+import { type EventsHost, keepsLog } from './events-host.ts'
 import type { LogPage, LogQuery, Publication, Reader, StoredRecipients } from './rpc.ts'
 
 /** A row is an event, until it has reached its subscriptions and the log need not have it any more. */
@@ -48,7 +48,7 @@ export class EventLog {
 
   /** Whether clients can read events that were published. */
   get isKept(): boolean {
-    return this.#host.limits.logMs > 0
+    return keepsLog(this.#host.limits)
   }
 
   /** The position after everything that was published so far. */

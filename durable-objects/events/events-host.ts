@@ -69,3 +69,6 @@ export type EventLimits = {
   readonly streams: number
   readonly streamsEach: number
 }
+
+/** Whether clients can read events that were published. */
+export const keepsLog = ({ logMs }: EventLimits): boolean => logMs > 0

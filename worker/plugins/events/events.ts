@@ -1,5 +1,10 @@
 /** `events()`: lists events, and delivers them by webhook. */
-import type { EventLimits, EventsHost, Termination } from '../../../durable-objects/events/events-host.ts'
+import {
+  type EventLimits,
+  type EventsHost,
+  keepsLog,
+  type Termination,
+} from '../../../durable-objects/events/events-host.ts'
 import { Events } from '../../../durable-objects/events/object.ts'
 import type {
   EventIndexRpc,
@@ -150,7 +155,7 @@ export function events(
     // Clients read the capability here, and not among the extensions.
     capabilities: () => capability,
     methods: (runtime) => {
-      const served: Served = { all, logMs, streamsEach, runtime }
+      const served: Served = { all, limits, runtime }
       const scopes: Method['scopes'] = async (params) => scopesOf(all, params)
       return {
         'server/discover': (inner = discover) => withCapability(inner),
@@ -163,7 +168,7 @@ export function events(
           method(() => Promise.reject(new McpError('method_not_found', `Method not found: ${streamMethod}`)), scopes),
       }
     },
-    provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, logMs, streamsEach, runtime }) } }),
+    provide: (runtime) => ({ streams: { [streamMethod]: stream({ all, limits, runtime }) } }),
     objects: {
       McpEvents: (runtime) => {
         const plain = hostOf(all, limits, runtime)
@@ -216,12 +221,12 @@ function withCapability(inner: Method): Method {
 
 async function listEvents(
   { call: { principal, revision, params } }: MethodContext,
-  { all, logMs, runtime: { report } }: Served,
+  { all, limits, runtime: { report } }: Served,
 ): Promise<Result> {
   const { cursor } = params
   if (cursor !== undefined && cursor !== null)
     throw new McpError('invalid_params', 'The list has one page: send no cursor')
-  const isKept = logMs > 0
+  const isKept = keepsLog(limits)
   // An anonymous caller cannot subscribe by webhook.
   const delivery = [principal ? 'webhook' : [], isKept ? 'poll' : [], isKept && revision.stateless ? 'push' : []].flat()
   if (delivery.length === 0) return { events: [] }
@@ -254,7 +259,7 @@ async function identityOf({ call }: MethodContext, { identity }: Pick<Runtime, '
   return { id, principal, name, args, url, delivery, owner: `owner ${ownerKey(principal, identity)}` }
 }
 
-async function subscribe(context: MethodContext, { all, logMs, runtime }: Served, terms: Terms): Promise<Result> {
+async function subscribe(context: MethodContext, { all, limits, runtime }: Served, terms: Terms): Promise<Result> {
   const { mode } = readObject(context.call.params, 'delivery')
   if (context.call.principal && mode !== 'webhook')
     throw new EventError('unsupported', 'delivery.mode must be "webhook"', { feature: 'deliveryMode', value: mode })
@@ -296,7 +301,7 @@ async function subscribe(context: MethodContext, { all, logMs, runtime }: Served
   return {
     id,
     refreshBefore: new Date(refreshBefore).toISOString(),
-    cursor: logMs > 0 ? String(position) : null,
+    cursor: keepsLog(limits) ? String(position) : null,
     truncated: isTruncated,
     ...(status && { deliveryStatus: status }),
   }

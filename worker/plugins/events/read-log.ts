@@ -4,6 +4,7 @@
  * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/3415
  */
 import { streamHeader } from '../../../durable-objects/events/event-streams.ts'
+import { keepsLog } from '../../../durable-objects/events/events-host.ts'
 import type { EventIndexRpc, Reader, StreamMessage, StreamRequest } from '../../../durable-objects/events/rpc.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
 import { insufficientScope } from '../../engine/required-scopes.ts'
@@ -43,10 +44,10 @@ function checkMode(isOffered: boolean, value: 'poll' | 'push'): void {
   throw new EventError('unsupported', `This event is not delivered by ${value}`, { feature: 'deliveryMode', value })
 }
 
-export async function poll({ call }: MethodContext, { all, logMs, runtime }: Served): Promise<Result> {
+export async function poll({ call }: MethodContext, { all, limits, runtime }: Served): Promise<Result> {
   const { params, principal } = call
   const { declared, args } = await readEvent(all, params, principal)
-  checkMode(logMs > 0, 'poll')
+  checkMode(keepsLog(limits), 'poll')
   const { maxEvents = maxPolled } = params
   if (typeof maxEvents !== 'number' || !(maxEvents >= 1))
     throw new McpError('invalid_params', 'maxEvents must be a number of 1 or more')
@@ -63,19 +64,19 @@ export async function poll({ call }: MethodContext, { all, logMs, runtime }: Ser
 }
 
 export const stream =
-  ({ all, logMs, streamsEach, runtime }: Served): OpenStream =>
+  ({ all, limits: eventLimits, runtime }: Served): OpenStream =>
   async ({ message, call }, _request, accept, { principal, address, credential }, { limits }) => {
     requireStream(accept)
     const { params } = call
     const scopes = scopesOf(all, params)
     if (!holdsScopes(principal?.scopes, scopes)) throw insufficientScope(scopes)
     const { declared, args } = await readEvent(all, params, principal)
-    checkMode(logMs > 0, 'push')
+    checkMode(keepsLog(eventLimits), 'push')
     const { after = null, maxAgeMs } = readReplay(params)
     const listener = await listenerOf(principal, runtime.identity, address)
     const reader = readerOf(principal, args)
     const key = `${runtime.identity} ${declared.name} ${listener}`
-    const leave = listener === '' ? () => {} : takePlace(key, streamsEach)
+    const leave = listener === '' ? () => {} : takePlace(key, eventLimits.streamsEach)
     if (!leave) throw tooMany()
     const index = runtime.object<EventIndexRpc>('McpEvents', `event ${declared.name}`)
     const _meta = { [subscriptionIdKey]: message.id }
@@ -88,7 +89,7 @@ export const stream =
       ...limits,
       maxBufferedBytes: Math.min(limits.maxBufferedBytes, maxBufferedBytes),
       // The cursor of a stream without events must not become older than the log.
-      maxStreamAgeMs: Math.min(limits.maxStreamAgeMs, logMs / 2),
+      maxStreamAgeMs: Math.min(limits.maxStreamAgeMs, eventLimits.logMs / 2),
       credential,
       dial(last) {
         const isResumed = last !== undefined

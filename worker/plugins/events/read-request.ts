@@ -1,4 +1,5 @@
 /** Reads what the requests of all delivery modes have in common: the event, and the arguments of the subscription. */
+import type { EventLimits } from '../../../durable-objects/events/events-host.ts'
 import type { Replay } from '../../../durable-objects/events/rpc.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { readObject, readText } from '../../engine/methods/method.ts'
@@ -43,12 +44,10 @@ export const isPermitted = async (
 ): Promise<boolean> =>
   holdsScopes(principal?.scopes, scopes) && (!visibleTo || (await visibleTo({ principal })) === true)
 
-/** The events of an endpoint. `logMs`: milliseconds for which clients can read what was published; 0: they cannot. */
+/** The events of an endpoint. */
 export type Served = {
   readonly all: DeclaredEvents
-  readonly logMs: number
-  /** Streams of an event that one caller may have. */
-  readonly streamsEach: number
+  readonly limits: EventLimits
   readonly runtime: Runtime
 }
 
