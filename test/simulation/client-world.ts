@@ -39,6 +39,10 @@ export interface ClientWorld {
   readonly lossCount: number
   /** Seconds by which faults have moved the clock. */
   readonly jumpedSeconds: number
+  /** Seconds for which faults have kept clients from reading. */
+  readonly heldSeconds: number
+  /** Both: seconds by which a client may be late. */
+  readonly lateSeconds: number
   /** Milliseconds since the last fault. */
   readonly quietMs: number
   /** Sends a request. @param leave ends the connection @throws ConnectionLost */

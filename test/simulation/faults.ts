@@ -1,6 +1,7 @@
 /** What goes wrong in a schedule. A seed chooses faults; a plan that was recorded repeats some of them. */
 import type { DurableObjectHost } from './platform/durable-object.ts'
 import { Random } from './platform/random.ts'
+import type { SimulatedBody } from './platform/received-body.ts'
 import type { World } from './world.ts'
 
 /** A fault after an event: the count of the event, what happens, and to what. */
@@ -20,6 +21,33 @@ const objectsWhere = (
 
 const numbered = (acts: Iterable<() => void>) => new Map([...acts].map((act, index) => [String(index), act]))
 const jumpsMs = [1000, 25_000, 600_000]
+
+/** Milliseconds for which a client reads nothing: the longest is more than the maximum age of streams. */
+const pausesMs = [1000, 5000, 20_000, 40_000, 120_000, 600_000, 5_400_000]
+const slowMs = [2000, 10_000, 60_000, 600_000]
+/** Milliseconds after which a Worker notices that its client has left. */
+const noticedMs = [1, 20_000, 600_000]
+
+/** Finds what may happen to each open connection for some time. */
+function onConnections(
+  { platform }: World,
+  times: readonly number[],
+  acts: Readonly<Record<string, (connection: SimulatedBody, ms: number) => void>>,
+): ReadonlyMap<string, () => void> {
+  const found = new Map<string, () => void>()
+  for (const [index, connection] of [...platform.connections].entries()) {
+    for (const ms of times) {
+      for (const [how, act] of Object.entries(acts)) found.set(`${index} ${how} ${ms} ms`, () => act(connection, ms))
+    }
+  }
+  return found
+}
+
+/** Clients may be late by the time for which one of them is kept from reading. */
+function hold(world: World, ms: number): void {
+  world.heldSeconds += ms / 1000
+  world.lastFaultAt = Math.max(world.lastFaultAt, world.platform.loop.now + ms)
+}
 
 const definitions = {
   /** An instance loses its memory and what is not durable. An object that the event is about is likely in the middle of something. */
@@ -55,7 +83,31 @@ const definitions = {
   deploy: ({ platform }) => new Map([['', () => platform.deploy()]]),
   'lose isolate': ({ platform }) => new Map([['', () => platform.loseIsolate()]]),
   /** A client loses its connection. */
-  cut: ({ platform }) => numbered(platform.connections),
+  cut: (world) => onConnections(world, noticedMs, { 'noticed after': (connection, ms) => connection.cut(ms) }),
+  /** A client reads nothing for a while. Then it goes on, or leaves. */
+  'stop reading': (world) =>
+    onConnections(world, pausesMs, {
+      for(connection, ms) {
+        connection.stopReading(ms)
+        hold(world, ms)
+      },
+      'and leave after'(connection, ms) {
+        connection.leaveAfter(ms)
+        hold(world, ms)
+      },
+    }),
+  /** A client reads less than is sent. */
+  'read slowly': (world) =>
+    onConnections(world, slowMs, {
+      '300 B/s for'(connection, ms) {
+        connection.readSlowly(300, ms)
+        hold(world, ms)
+      },
+      '20 KB/s for'(connection, ms) {
+        connection.readSlowly(20_000, ms)
+        hold(world, ms)
+      },
+    }),
   /** A call between objects is not answered. */
   sever: ({ platform }) => numbered(platform.calls),
   /** An object is busy for so long that a call to it counts as lost. */
@@ -99,7 +151,7 @@ function happen(world: World, fault: Fault, act: () => void, happened: Fault[]):
   if (losing.has(fault.kind)) world.lossCount += 1
   world.platform.loop.trail(`FAULT ${fault.kind} ${fault.target}`)
   act()
-  world.lastFaultAt = world.platform.loop.now
+  world.lastFaultAt = Math.max(world.lastFaultAt, world.platform.loop.now)
 }
 
 /**

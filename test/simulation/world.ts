@@ -14,6 +14,8 @@ export class World implements ClientWorld {
   readonly serverErrors: string[] = []
   readonly isolates: number
   jumpedSeconds = 0
+  heldSeconds = 0
+  /** When the last fault was over. */
   lastFaultAt = 0
   faultCount = 0
   /** Faults after which an object has forgotten what is in memory. */
@@ -47,6 +49,10 @@ export class World implements ClientWorld {
     const answer = await this.#diary.answer(request)
     this.platform.loop.trail(`diary ${entry} ${this.written(entry)}`)
     return answer
+  }
+
+  get lateSeconds(): number {
+    return this.jumpedSeconds + this.heldSeconds
   }
 
   get quietMs(): number {

@@ -18,7 +18,8 @@ export type Tokens = {
   readonly allowedAt: number
 }
 
-export type Answer = { readonly status: number; readonly text: string }
+/** `at`: when its head came, in milliseconds since 1970. */
+export type Answer = { readonly status: number; readonly text: string; readonly at: number }
 
 /** Sends a form or JSON. Returns `undefined` for a lost answer. */
 export function post(world: World, path: string, body: URLSearchParams | object): Promise<Answer | undefined> {
@@ -27,7 +28,8 @@ export function post(world: World, path: string, body: URLSearchParams | object)
   return unlessLost(async () => {
     const init = { method: 'POST', headers, body: isForm ? String(body) : JSON.stringify(body) }
     const response = await world.request(origin + path, init)
-    return { status: response.status, text: await response.body.text() }
+    const at = world.now()
+    return { status: response.status, text: await response.body.text(), at }
   })
 }
 
@@ -144,7 +146,7 @@ export class App {
     for (const { status, text } of answers) if (status >= 500) this.#world.serverErrors.push(text.slice(0, 200))
     const issued = answers.filter(({ status }) => status === 200)
     assert.ok(issued.length <= 1, 'a code was exchanged twice')
-    const [tokens] = issued.map(({ text }) => this.#tokensOf(text, 0))
+    const [tokens] = issued.map((answer) => this.#tokensOf(answer, 0))
     if (sent.length === 1) return tokens
     // The code was copied: OAuth 2.1, section 4.1.3.
     if (tokens && answers.some(({ status }) => status === 400)) {
@@ -162,8 +164,8 @@ export class App {
 
   /** Refreshes once. Returns `undefined` if the app is refused. */
   async tryRefresh({ refresh, allowedAt }: Tokens): Promise<Tokens | undefined> {
-    const { status, text } = await this.refresh(refresh)
-    return status === 200 ? this.#tokensOf(text, allowedAt) : undefined
+    const answer = await this.refresh(refresh)
+    return answer.status === 200 ? this.#tokensOf(answer, allowedAt) : undefined
   }
 
   /** Refreshes, by several parts of the app at the same time, some of which lose the answer. All get the same tokens. */
@@ -174,7 +176,7 @@ export class App {
     const answers = await Promise.all(Array.from({ length: parts }, () => this.refresh(refresh)))
     if (random.chance(0.3)) answers.push(await this.refresh(refresh))
     for (const { status, text } of answers) assert.equal(status, 200, `an honest app was refused: ${text}`)
-    const all = answers.map(({ text }) => this.#tokensOf(text, allowedAt))
+    const all = answers.map((answer) => this.#tokensOf(answer, allowedAt))
     const [tokens] = all
     assert.ok(tokens)
     const isQuick = this.#world.now() - started < 240_000 && this.#world.jumpedSeconds === jumpedSeconds
@@ -182,11 +184,11 @@ export class App {
     if (isSame) return tokens
     assert.ok(!isQuick, 'one refresh token has two successors')
     // The last answer has the tokens that are valid.
-    return this.#tokensOf((await this.refresh(refresh)).text, allowedAt)
+    return this.#tokensOf(await this.refresh(refresh), allowedAt)
   }
 
-  #tokensOf(text: string, allowedAt: number): Tokens {
+  #tokensOf({ text, at }: Answer, allowedAt: number): Tokens {
     const { access_token: access, refresh_token: refresh, expires_in: seconds } = JSON.parse(text)
-    return { access, refresh, until: this.#world.now() + seconds * 1000, allowedAt }
+    return { access, refresh, until: at + seconds * 1000, allowedAt }
   }
 }

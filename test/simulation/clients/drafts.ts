@@ -142,7 +142,7 @@ export function drafts(world: World): void {
       await world.sleep(2000)
     }
     for (let seconds = 0; !statuses.has(status); seconds += 1) {
-      assert.ok(seconds < 60 + world.jumpedSeconds, `a client that listens was not notified that its task is ${status}`)
+      assert.ok(seconds < 60 + world.lateSeconds, `a client that listens was not notified that its task is ${status}`)
       await world.sleep(1000)
     }
     stop.abort()

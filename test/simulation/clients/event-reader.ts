@@ -107,7 +107,9 @@ export class EventReader {
 
   #take(cursor: string, isTruncated: boolean): void {
     const now = this.#world.now()
-    const isOld = now - this.#currentAt > logMs - minuteMs || this.#world.jumpedSeconds > 0
+    const { jumpedSeconds, heldSeconds } = this.#world
+    const ageMs = now - this.#currentAt + heldSeconds * secondMs
+    const isOld = ageMs > logMs - minuteMs || jumpedSeconds > 0
     if (isTruncated) {
       assert.ok(isOld, 'the log has lost events before their time')
       this.#since = now

@@ -4,10 +4,16 @@ export type StreamEvent = { readonly id?: string; readonly retryMs?: number; rea
 
 /** Reads a stream of `text/event-stream`. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export async function* eventsOf(body: ReceivedBody): AsyncGenerator<StreamEvent> {
-  let rest = ''
+  // An event may come in thousands of chunks.
+  let rest: string[] = []
+  let last = ''
   for await (const chunk of body.chunks()) {
-    const frames = (rest + chunk).split('\n\n')
-    rest = String(frames.pop())
+    const isEnd = `${last}${chunk}`.includes('\n\n')
+    rest.push(chunk)
+    last = chunk.at(-1) ?? last
+    if (!isEnd) continue
+    const frames = rest.join('').split('\n\n')
+    rest = [String(frames.pop())]
     for (const frame of frames) {
       const event = parse(frame)
       if (Object.keys(event).length > 0) yield event

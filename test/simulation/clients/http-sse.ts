@@ -63,7 +63,9 @@ export class HttpSseSession {
       return
     }
     const [content] = Object(message.result).content
-    assert.equal(JSON.parse(content.text).key, key, `${key}: the result of another call`)
+    const { key: of, large = '' } = JSON.parse(content.text)
+    assert.equal(of, key, `${key}: the result of another call`)
+    assert.equal(large.length, args.resultBytes ?? 0, `${key}: a part of the result`)
     assert.deepEqual(
       progress,
       Array.from({ length: steps }, (_, index) => index + 1),
@@ -102,7 +104,7 @@ export class HttpSseSession {
   }
 
   async #minutes(count: number): Promise<boolean> {
-    for (let minute = 0; minute < count; minute += 1) await this.#world.sleep(60_000)
+    for (let minute = 0; minute < count + this.#world.lateSeconds / 60; minute += 1) await this.#world.sleep(60_000)
     return false
   }
 

@@ -20,7 +20,7 @@ export function silent(world: ClientWorld): void {
     const { reason } = Object(answer?.error?.data)
     assert.ok(reason === 'timeout' || reason === 'interrupted', `hint: ${JSON.stringify(answer)}`)
     const seconds = (world.now() - startedAt) / 1000
-    const most = (isAway ? 180 : 120) + world.jumpedSeconds
+    const most = (isAway ? 180 : 120) + world.lateSeconds
     assert.ok(seconds < most, `a question that was not answered timed out after ${seconds} seconds`)
   })
 }

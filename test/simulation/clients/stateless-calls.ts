@@ -75,7 +75,7 @@ export function listeners(world: ClientWorld): void {
       if (Object(changed.message.result).isError) continue
       const isNotified = () => (world.faultCount === 0 ? updates > updatesBefore : seen > before)
       for (let seconds = 0; !isNotified(); seconds += 1) {
-        assert.ok(seconds < 60 + world.jumpedSeconds, 'a change was acknowledged, and no listener was notified')
+        assert.ok(seconds < 60 + world.lateSeconds, 'a change was acknowledged, and no listener was notified')
         await world.sleep(1000)
       }
       await world.sleep(random.between(0, 1000))

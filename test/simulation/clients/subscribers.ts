@@ -31,7 +31,7 @@ export function subscribers(world: ClientWorld): void {
       const before = updates
       await change(writer)
       for (let seconds = 0; updates === before; seconds += 1) {
-        assert.ok(seconds < 60 + world.jumpedSeconds, 'a change was acknowledged, and no subscriber was notified')
+        assert.ok(seconds < 60 + world.lateSeconds, 'a change was acknowledged, and no subscriber was notified')
         await world.sleep(1000)
       }
       await world.sleep(random.between(0, 1000))
@@ -100,7 +100,7 @@ export function listReaders(world: ClientWorld): void {
         const isExpected = isListed === on || (on && world.faultCount > 0)
         assert.ok(isExpected, 'a tool that was enabled or disabled is listed as before')
         for (let seconds = 0; changes === before; seconds += 1) {
-          assert.ok(seconds < 60 + world.jumpedSeconds, 'a list has changed, and no session was notified')
+          assert.ok(seconds < 60 + world.lateSeconds, 'a list has changed, and no session was notified')
           await world.sleep(1000)
         }
       } else {
@@ -110,7 +110,7 @@ export function listReaders(world: ClientWorld): void {
       }
     }
     for (let seconds = 0; told.at(-1) !== wanted.at(-1); seconds += 1) {
-      assert.ok(seconds < 60 + world.jumpedSeconds, `messages for a session are lost: ${told} of ${wanted}`)
+      assert.ok(seconds < 60 + world.lateSeconds, `messages for a session are lost: ${told} of ${wanted}`)
       await world.sleep(1000)
     }
     // A call whose handler failed, or whose answer was lost, is repeated.

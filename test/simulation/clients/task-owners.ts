@@ -40,7 +40,7 @@ export function taskOwners(world: ClientWorld): void {
       assert.ok(isExpected, `${effect} ran ${times} times with ${world.faultCount} faults`)
     }
     for (let seconds = 0; isListening && !statuses.includes('completed'); seconds += 1) {
-      assert.ok(seconds < 120 + world.jumpedSeconds, 'the session was not notified of the end of its task')
+      assert.ok(seconds < 120 + world.lateSeconds, 'the session was not notified of the end of its task')
       await world.sleep(1000)
     }
     stop.abort()

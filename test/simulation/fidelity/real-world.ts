@@ -19,6 +19,8 @@ export class RealWorld implements ClientWorld, AsyncDisposable {
   faultCount = 0
   lossCount = 0
   readonly jumpedSeconds = 0
+  readonly heldSeconds = 0
+  readonly lateSeconds = 0
   readonly quietMs = Number.POSITIVE_INFINITY
   readonly #diary: Diary
   readonly #server: TestServer

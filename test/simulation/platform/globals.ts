@@ -1,4 +1,5 @@
 /** The global names of a Worker that the simulation replaces: clocks, timers, random numbers, sockets and the network. */
+import { countedStreams } from './buffers.ts'
 import { type Context, currentContext } from './context.ts'
 import type { ScheduledEvent } from './event-loop.ts'
 import type { Network } from './network.ts'
@@ -35,6 +36,7 @@ export const globalNames = [
   'caches',
   'Cloudflare',
   'IdentityTransformStream',
+  'ReadableStream',
 ] as const
 
 export type Globals = Readonly<Record<(typeof globalNames)[number], unknown>>
@@ -131,7 +133,7 @@ export function globalsOf(host: GlobalsHost): Globals {
     navigator: { userAgent: 'Cloudflare-Workers' },
     caches: { default: { match: async () => undefined, put: async () => {}, delete: async () => false } },
     Cloudflare: { compatibilityFlags: { global_fetch_strictly_public: true } },
-    IdentityTransformStream,
+    ...countedStreams(host.buffers),
   }
 }
 
@@ -194,13 +196,6 @@ async function followed({ outside }: GlobalsHost, request: Request): Promise<Res
   const target = new URL(location, request.url)
   // 307 and 308 keep method and body.
   return outside(response.status < 307 ? new Request(target, { signal: request.signal }) : new Request(target, copy))
-}
-
-/** A write to it ends when it was read. */
-class IdentityTransformStream extends TransformStream<Uint8Array, Uint8Array> {
-  constructor() {
-    super({}, undefined, { highWaterMark: 0 })
-  }
 }
 
 /** A response of a Durable Object may have a WebSocket. */

@@ -1,4 +1,5 @@
 /** The network between contexts. */
+import type { Buffers } from './buffers.ts'
 import type { EventLoop } from './event-loop.ts'
 import type { Random } from './random.ts'
 
@@ -9,6 +10,8 @@ export type Network = {
   latency(): number
   /** The calls that wait for an answer: a fault may sever them. */
   readonly calls: Set<() => void>
+  /** What waits for readers. */
+  readonly buffers: Buffers
 }
 
 /** The error of a caller whose callee was lost. */

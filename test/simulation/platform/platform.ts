@@ -3,6 +3,7 @@
  * network between them and their clients.
  */
 import { type ClientRequest, ConnectionLost, type ReceivedResponse } from '../client-world.ts'
+import { Buffers } from './buffers.ts'
 import type { Load, WorkerExports } from './bundle.ts'
 import { Context, type ContextHost, currentContext } from './context.ts'
 import { DurableObjectHost, type ObjectPlatform } from './durable-object.ts'
@@ -43,9 +44,10 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
   readonly loop: EventLoop
   readonly natives = new NativeQueue()
   readonly calls = new Set<() => void>()
+  readonly buffers = new Buffers()
   readonly objects = new Map<string, DurableObjectHost>()
-  /** Open connections of clients: a fault may cut them. */
-  readonly connections = new Set<() => void>()
+  /** Open connections of clients: a fault may cut them, or stop their clients from reading. */
+  readonly connections = new Set<SimulatedBody>()
   /** What the Worker has logged, and errors that nothing handled. */
   readonly logs: string[] = []
   readonly isUngated: boolean
@@ -223,36 +225,32 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
     const context = new Context(this, label)
     const { loop } = this
     const abort = new AbortController()
-    const body = new SimulatedBody(this, client)
+    const body = new SimulatedBody(this, label, context, client)
     const received = Promise.withResolvers<ReceivedResponse>()
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
     const release = () => void loop.after(afterResponseMs, `released ${label}`, () => context.lose())
-    const lose = () => {
-      body.end(new ConnectionLost())
+    body.onCut = (noticedAfterMs) => {
       received.reject(new ConnectionLost())
+      const disconnect = () => {
+        context.enter(() => {
+          abort.abort()
+          reader?.cancel().catch(() => {})
+        })
+        release()
+      }
+      loop.after(noticedAfterMs, `disconnected ${label}`, disconnect, context)
     }
-    const cut = () => {
-      if (body.hasEnded) return
-      lose()
-      loop.after(
-        this.latency(),
-        `disconnected ${label}`,
-        () => {
-          context.enter(() => {
-            abort.abort()
-            reader?.cancel().catch(() => {})
-          })
-          release()
-        },
-        context,
-      )
-    }
-    leave?.addEventListener('abort', cut)
-    this.connections.add(cut)
-    body.onEnd = () => void this.connections.delete(cut)
+    leave?.addEventListener('abort', () => body.cut())
+    this.connections.add(body)
+    body.onEnd = () => void this.connections.delete(body)
     context.onLost.add(() => {
       this.#requests.delete(context)
-      if (!body.hasEnded) loop.after(this.latency(), `cut ${label}`, () => client.run(lose), client)
+      if (body.hasEnded) return
+      const lose = () => {
+        body.end(new ConnectionLost())
+        received.reject(new ConnectionLost())
+      }
+      loop.after(this.latency(), `cut ${label}`, () => client.run(lose), client)
     })
     const respond = async () => {
       const request = new Request(url, { ...init, signal: abort.signal })
@@ -265,10 +263,8 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
       const { status, headers } = response
       body.deliver(`head ${status} ${label}`, () => received.resolve({ status, headers, body }))
       reader = response.body?.getReader()
-      const decoder = new TextDecoder()
       for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
-        const text = decoder.decode(read.value, { stream: true })
-        body.deliver(`chunk ${label} ${text}`, () => body.push(text))
+        await body.write(read.value)
       }
       body.deliver(`end ${label}`, () => {
         body.end()

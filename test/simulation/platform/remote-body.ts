@@ -1,6 +1,11 @@
-/** A byte stream that a call returned. Its bytes arrive in their order, cut anywhere, until the stream ends, or one of its ends is lost. */
+/**
+ * A byte stream that a call returned. Its bytes arrive in their order, cut anywhere, until the stream ends, or one of its ends is lost. The
+ * owner's stream is read as far as the network between them has room for what the receiver has not read.
+ */
 import type { Context } from './context.ts'
 import { connectionLost, type Network } from './network.ts'
+import { branchesOf } from './tee.ts'
+import { Window } from './window.ts'
 
 /**
  * @param owner the context that has the stream, which it keeps in memory
@@ -14,6 +19,12 @@ export function remoteBody(
 ): ReadableStream<Uint8Array> {
   const { loop, random, calls } = network
   const reader = source.getReader()
+  const window = new Window(random)
+  /** What has arrived, and was not read. */
+  let parts: Uint8Array[] = []
+  /** Ends the copy after these parts. */
+  let finish: (() => void) | undefined
+  let onArrival = () => {}
   let isOver = false
   let lastArrival = 0
   const end = () => {
@@ -30,107 +41,82 @@ export function remoteBody(
     loop.at(lastArrival, `${label} > ${receiver.label}`, () => receiver.enter(act), receiver)
   }
   let controller: ReadableStreamDefaultController<Uint8Array>
+  const finishWith = (act: () => void) => {
+    finish ??= act
+    onArrival()
+  }
+  const fail = () => finishWith(() => controller.error(connectionLost()))
+  const cancelSource = () => owner.enter(() => void reader.cancel().catch(() => {}))
   /** Loses the stream: what is on its way arrives first, or is lost. */
   const lose = () => {
     const isLate = random.chance(0.5)
     if (!end()) return
-    const fail = () => controller.error(connectionLost())
+    const discard = () => {
+      parts = []
+      fail()
+    }
     if (isLate) arrive(`body ${owner.label} breaks`, loop.now + network.latency(), fail)
     else
       loop.after(
         network.latency() / 4,
         `body ${owner.label} is lost > ${receiver.label}`,
-        () => receiver.enter(fail),
+        () => receiver.enter(discard),
         receiver,
       )
-    owner.enter(() => void reader.cancel().catch(() => {}))
+    cancelSource()
   }
   /** The receiver reads no more. */
   const leave = () => {
-    if (!end()) return
-    loop.after(
-      network.latency(),
-      `body ${owner.label} is left`,
-      () => owner.enter(() => void reader.cancel().catch(() => {})),
-      owner,
-    )
+    if (end()) loop.after(network.latency(), `body ${owner.label} is left`, cancelSource, owner)
   }
   owner.pending += 1
   owner.onLost.add(lose)
   receiver.onLost.add(leave)
   calls.add(lose)
-  const send = (label: string, act: () => void) =>
-    owner.send(() =>
-      arrive(label, loop.now + network.latency(), () => {
-        if (!isOver) act()
-      }),
-    )
-  const pump = async () => {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      for (const part of cut(read.value)) send(`bytes ${part.length}`, () => controller.enqueue(part))
-    }
-    send(`body ${owner.label} ends`, () => {
-      if (end()) controller.close()
+  if (receiver.isLost) leave()
+  const send = (label: string, act: () => void) => owner.send(() => arrive(label, loop.now + network.latency(), act))
+  const sendPart = (part: Uint8Array) =>
+    send(`bytes ${part.length}`, () => {
+      if (finish) return
+      parts.push(part)
+      onArrival()
     })
+  const pump = async () => {
+    for (let read = await reader.read(); !read.done && !isOver; read = await reader.read()) {
+      for (const part of cut(read.value)) await window.write(part, sendPart)
+    }
+    sendEnd('ends', () => controller.close())
   }
+  const sendEnd = (how: string, act: () => void) =>
+    send(`body ${owner.label} ${how}`, () => {
+      if (end()) finishWith(act)
+    })
   const cut = (bytes: Uint8Array): readonly Uint8Array[] => {
     const at = random.chance(0.3) ? random.whole(1, bytes.length) : bytes.length
     return [bytes.slice(0, at), bytes.slice(at)].filter(({ length }) => length > 0)
   }
-  const copy = new ReadableStream<Uint8Array>({
-    start(given) {
-      controller = given
-    },
-    cancel: leave,
-  })
-  // A source that was cancelled ends, one that its writer gave up breaks.
-  const fail = () =>
-    send(`body ${owner.label} is given up`, () => {
-      if (end()) controller.error(connectionLost())
-    })
-  owner.run(() => void pump().catch(fail))
-  return Object.assign(copy, { tee: () => branchesOf(copy) })
-}
-
-/** As in workerd, both branches have what arrived before the stream broke. The `tee` of the standard discards what was not read. */
-function branchesOf(stream: ReadableStream<Uint8Array>): [ReadableStream<Uint8Array>, ReadableStream<Uint8Array>] {
-  const reader = stream.getReader()
-  const parts: Uint8Array[] = []
-  let end: { readonly problem?: unknown } | undefined
-  let arrival = Promise.withResolvers<void>()
-  let left = 0
-  const read = async () => {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      parts.push(part.value)
-      arrival.resolve()
-      arrival = Promise.withResolvers()
-    }
+  const take = (part: Uint8Array) => {
+    window.take(part.length)
+    if (!window.isAwaited || isOver) return
+    loop.after(network.latency() / 4, `room > ${owner.label}`, () => owner.enter(() => window.open()), owner)
   }
-  read()
-    .then(
-      () => (end = {}),
-      (problem) => (end = { problem }),
-    )
-    .then(() => arrival.resolve())
-  const branch = () => {
-    let next = 0
-    return new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          if (next === parts.length && !end) await arrival.promise
-          const part = parts[next]
-          next += 1
-          if (part) controller.enqueue(part)
-          else if (end && 'problem' in end) controller.error(end.problem)
-          else controller.close()
-        },
-        cancel() {
-          left += 1
-          return left === 2 ? reader.cancel() : undefined
-        },
+  const copy = new ReadableStream<Uint8Array>(
+    {
+      start(given) {
+        controller = given
       },
-      { highWaterMark: 0 },
-    )
-  }
-  return [branch(), branch()]
+      async pull() {
+        while (parts.length === 0 && !finish) await new Promise<void>((resolve) => (onArrival = resolve))
+        const part = parts.shift()
+        if (!part) return finish?.()
+        take(part)
+        controller.enqueue(part)
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  )
+  // A source that was cancelled ends, one that its writer gave up breaks.
+  owner.run(() => void pump().catch(() => sendEnd('is given up', () => controller.error(connectionLost()))))
+  return Object.assign(copy, { tee: () => branchesOf(copy, network.buffers) })
 }
