@@ -85,8 +85,16 @@ function checkEnd(world: World, hadFaults: boolean, days: number): void {
   const isUnexpected = (log: string) => !expected.some((text) => log.includes(text))
   const errors = [...world.platform.logs, ...world.serverErrors].filter(isUnexpected)
   if (!hadFaults) assert.deepEqual(errors, [], 'errors without a fault')
-  for (const { label, name, className, storage } of world.platform.objects.values()) {
+  // A body has 256 KiB, of which the Worker keeps a copy. Later events wait in the Worker: 1 MiB, and what was sent at once. Those are
+  // 256 KiB and an event.
+  const { written, copied, queued } = world.platform.buffers.most
+  assert.ok(written <= 600_000, `${written} bytes were written for one reader, and not read`)
+  assert.ok(copied <= 256 * 1024, `${copied} bytes were copied for one reader`)
+  assert.ok(queued <= 1024 * 1024 + 600_000, `${queued} bytes were queued for one reader`)
+  for (const object of world.platform.objects.values()) {
+    const { label, name, className, storage } = object
     if (name === 'keys') continue
+    assert.ok(!object.isRunning || object.isIdle, `${label} is kept in memory after ${days} days`)
     assert.equal(storage.isDirty, false, `${label} has written what was never committed`)
     assert.equal(storage.durableAlarm, null, `${label} has an alarm after ${days} days`)
     // A session that could not be called leaves its rows until it is called again.

@@ -1,7 +1,7 @@
 /** Calls of a session, with and without input requests. */
 import assert from 'node:assert/strict'
 import type { ClientWorld } from '../client-world.ts'
-import { type Call, SessionClient } from './session-client.ts'
+import { type Call, keptNotifications, SessionClient } from './session-client.ts'
 
 /** Starts a client with one to three calls at the same time. @param areQuestions whether the tool asks the client */
 export function calls(world: ClientWorld, areQuestions: boolean): void {
@@ -52,12 +52,17 @@ export function checkCall(
   const { content } = answer.result as { content: readonly { text: string }[] }
   const result = JSON.parse(String(content[0]?.text))
   assert.equal(result.key, key, `${key}: the result of another call`)
+  assert.equal(result.large?.length ?? 0, args.resultBytes ?? 0, `${key}: a part of the result`)
   if (tool === 'ask') {
     assert.equal(result.word, `The word for ${result.receipt}?`, `${key}: the answer of the client was lost`)
     assert.equal(questions, 1, `${key} was asked ${questions} times`)
     assert.deepEqual(progress, [1], `${key}: progress`)
     const receipts = world.written(`receipt of ${key}`)
     assert.ok(receipts <= 1 + world.faultCount, `${key} has written ${receipts} receipts`)
+  } else if (steps > keptNotifications) {
+    const inOrder = [...new Set(progress)].sort((one, other) => one - other)
+    assert.deepEqual(progress, inOrder, `${key}: progress`)
+    assert.equal(progress.at(-1), steps, `${key}: the last progress`)
   } else if (stream !== undefined) {
     const all = Array.from({ length: steps }, (_, index) => index + 1)
     assert.deepEqual(progress, all, `${key}: progress`)

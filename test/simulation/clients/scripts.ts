@@ -7,6 +7,7 @@ import { eventSubscribers } from './events.ts'
 import { httpSse } from './http-sse.ts'
 import { cancellers, interviews } from './interviews.ts'
 import { keyOwners } from './key-owners.ts'
+import { largeCalls } from './large-calls.ts'
 import { readers } from './readers.ts'
 import { signIns } from './sign-ins.ts'
 import { silent } from './silent.ts'
@@ -35,6 +36,7 @@ export const scripts: Readonly<Record<string, Script>> = {
   'task managers': taskManagers,
   drafts,
   'list readers': listReaders,
+  'large calls': largeCalls,
 }
 
 /** Clients of the server with sign-in and API keys. */

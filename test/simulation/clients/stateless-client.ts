@@ -85,7 +85,12 @@ export class StatelessClient {
   post(method: string, params: Fields, leave?: AbortSignal): Promise<ReceivedResponse> {
     this.#lastId += 1
     const name = params.name ?? params.taskId
-    const message = { jsonrpc: '2.0', id: this.#lastId, method, params: { ...params, _meta: meta } }
+    const message = {
+      jsonrpc: '2.0',
+      id: this.#lastId,
+      method,
+      params: { ...params, _meta: { ...meta, ...Object(params._meta) } },
+    }
     const headers = {
       ...statelessHeaders(method, typeof name === 'string' ? name : undefined),
       ...(this.#token !== undefined && { Authorization: `Bearer ${this.#token}` }),

@@ -7,7 +7,15 @@ import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
 const server = createServer({ name: 'simulated', version: '1' })
-const Work = z.object({ key: z.string(), steps: z.number(), pauseMs: z.number() })
+const Work = z.object({
+  key: z.string(),
+  steps: z.number(),
+  pauseMs: z.number(),
+  bytes: z.number().default(0),
+  /** Steps with pauses and bytes. The others follow at once. */
+  pauses: z.number().default(100),
+  resultBytes: z.number().default(0),
+})
 const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs))
 
 /** Writes into a diary outside of the server, which no crash undoes. Returns how often that was written. */
@@ -16,14 +24,14 @@ const write = async (entry: string) =>
 
 type Progress = { progress(done: number, of: number, message: string): void }
 
-async function work({ key, steps, pauseMs }: z.infer<typeof Work>, ctx: Progress) {
+async function work({ key, steps, pauseMs, pauses, bytes, resultBytes }: z.infer<typeof Work>, ctx: Progress) {
   const run = await write(key)
   for (let step = 1; step <= steps; step += 1) {
-    if (pauseMs > 0) await sleep(pauseMs)
-    ctx.progress(step, steps, key)
+    if (pauseMs > 0 && step <= pauses) await sleep(pauseMs)
+    ctx.progress(step, steps, bytes > 0 && step <= pauses ? 'x'.repeat(bytes) : key)
   }
   await write(`end of ${key}`)
-  return JSON.stringify({ key, run })
+  return JSON.stringify({ key, run, ...(resultBytes > 0 && { large: 'x'.repeat(resultBytes) }) })
 }
 server.tool('count', { description: 'Can be repeated', inputSchema: Work, annotations: { readOnlyHint: true } }, work)
 server.tool('pay', { description: 'Must run once', inputSchema: Work }, work)
