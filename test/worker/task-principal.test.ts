@@ -1,6 +1,7 @@
 import { bearer, forTenant, oneOf } from 'edgemcp/auth'
 import { describe, expect, test } from 'vitest'
 import type { Auth } from '../../worker/plugin.ts'
+import { withTestUsers } from '../../worker/plugins/development/users.ts'
 import { principalOf, sealPrincipal } from '../../worker/plugins/tasks/task-principal.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 
@@ -28,6 +29,25 @@ test('a task that began with reauthorize fails where the auth has none', async (
     'The task was stopped: the auth of the server no longer has reauthorize',
   )
   expect(await principalOf(await begin(), undefined, seals)).toEqual({ principal: ada, isCurrent: false })
+})
+
+describe('the principal of an auth that names its issuer', () => {
+  const accepting: Auth = {
+    credentials: [{ header: 'X-Api-Key' }],
+    authenticate: async () => undefined,
+    reauthorize: (same) => same,
+  }
+  const named = bearer({ issuer, reauthorize: (same) => same })
+  test.each<[what: string, auth: Auth]>([
+    ['the only one', named],
+    ['one of several', oneOf(named, accepting)],
+  ])('is none of an auth that accepts any issuer, after that auth was removed: %s', async (_, auth) => {
+    const begun = await begin(auth)
+    expect(await principalOf(begun, auth, seals)).toEqual({ principal: ada, isCurrent: true })
+    await expect(principalOf(begun, accepting, seals)).rejects.toThrow(
+      `The task was stopped: This server does not accept callers of the issuer "${issuer}"`,
+    )
+  })
 })
 
 /** What every request needs is needed for each run, too: see `admit` of an auth. */
@@ -80,6 +100,16 @@ describe('a principal of a task', () => {
   ])('that has not %s fails its task', async (_, auth, reason) => {
     await expect(principalOf(await begin(), auth, seals)).rejects.toThrow(`The task was stopped: ${reason}`)
     expect(asked).toEqual([])
+  })
+
+  test('has an issuer of the auth in development, too, unless it is a test user', async () => {
+    const own: Auth = { authenticate: async () => undefined, issuers: ['https://other.example'] }
+    const auth = withTestUsers(own, {})
+    await expect(principalOf(await begin(auth), auth, seals)).rejects.toThrow(
+      `The task was stopped: This server does not accept callers of the issuer "${issuer}"`,
+    )
+    const testUser = { ...ada, client: 'edgemcp-inspector' }
+    expect((await principalOf(await begin(auth, testUser), auth, seals)).principal).toEqual(testUser)
   })
 
   test('is decided by the auth of its issuer', async () => {

@@ -9,8 +9,11 @@ import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Seals } from './call.ts'
 
-/** `isReauthorized`: the auth that accepted the principal has `reauthorize`, so the work must not go on without it. */
-type Sealed = { readonly principal: Principal; readonly isReauthorized: boolean }
+/**
+ * What the auth that accepted the principal must have so that the work goes on. `isReauthorized`: it has `reauthorize`. `isNamed`: it names
+ * the issuer, whose subjects mean nothing to another auth.
+ */
+type Sealed = { readonly principal: Principal; readonly isReauthorized: boolean; readonly isNamed: boolean }
 
 /** `isCurrent`: `reauthorize` has returned it. `reason`: why the principal may not go on. */
 export type Reauthorized = { readonly principal: Principal; readonly isCurrent: boolean } | { readonly reason: string }
@@ -24,9 +27,16 @@ export function sealPrincipal(
   lifetimeMs: number,
 ): Promise<string> {
   const { storedClaims, reauthorize } = storedFor(principal, auth ?? {})
-  const value: Sealed = { principal: storable(principal, storedClaims), isReauthorized: reauthorize !== undefined }
+  const value: Sealed = {
+    principal: storable(principal, storedClaims),
+    isReauthorized: reauthorize !== undefined,
+    isNamed: namesIssuer(principal, auth),
+  }
   return seals.seal(purpose, value, lifetimeMs)
 }
+
+const namesIssuer = ({ issuer }: Principal, { issuers, storedByIssuer = {} }: StoredByIssuer = {}): boolean =>
+  issuers?.includes(issuer) || Object.hasOwn(storedByIssuer, issuer)
 
 /**
  * Returns the principal as it is now.
@@ -50,10 +60,10 @@ export async function reauthorize(
   // `sealPrincipal` sealed it: the purpose has no other values.
   const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
   if (!opened) return { reason: 'its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS' }
-  const { principal, isReauthorized } = opened
+  const { principal, isReauthorized, isNamed } = opened
   const stored = storedFor(principal, auth ?? {})
   if (isReauthorized && !stored.reauthorize) return { reason: 'the auth of the server no longer has reauthorize' }
-  if (auth?.issuers?.includes(principal.issuer) === false)
+  if ((isNamed || auth?.issuers) && !namesIssuer(principal, auth))
     return { reason: `This server does not accept callers of the issuer "${principal.issuer}"` }
   const current = stored.reauthorize ? await stored.reauthorize(principal, call) : principal
   if (!current) return { reason: "reauthorize of the server's auth refused the caller who began it" }

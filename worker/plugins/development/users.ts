@@ -4,6 +4,7 @@ import { type InspectorUser, parseTestUser } from '../../client/test-users.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Auth } from '../../plugin.ts'
 import type { RequestAuth } from '../../request-hooks.ts'
+import { foreignIssuer } from '../auth/claims.ts'
 import { isOwnPage } from './own-page.ts'
 
 /** Returns an auth that accepts test users from the inspector, and authenticates all other requests as before. */
@@ -13,7 +14,12 @@ export function withTestUsers(auth: Auth, env: object): Auth {
     credentialHeaders: auth.credentialHeaders,
     validate: auth.validate?.bind(auth),
     authorize: auth.authorize?.bind(auth),
-    admit: auth.admit?.bind(auth),
+    // The issuer of a test user may be the origin of the server, which no auth names.
+    admit(principal) {
+      if (principal.client !== inspector && auth.issuers?.includes(principal.issuer) === false)
+        throw foreignIssuer(principal)
+      return auth.admit?.(principal) ?? principal
+    },
     routes: auth.routes,
     handleRequest: auth.handleRequest?.bind(auth),
     ...storingTestUsers(auth),
