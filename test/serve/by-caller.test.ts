@@ -213,6 +213,14 @@ test.each([
   expect(await response.text()).toContain(problem)
 })
 
+test('over HTTP+SSE, the caller does not have the version of a request that states none', async () => {
+  const headers = { Authorization: `Bearer ${tokenOf('ada')}` }
+  await using client = await connect(server, { revision: '2025-03-26', headers })
+  await expect(client.callTool('secured_default')).rejects.toThrow('Requires the scopes admin')
+  await using overSse = await connect(server, { revision: '2024-11-05', sse: true, headers })
+  await expect(overSse.callTool('secured_default')).rejects.toThrow('Unknown tool: secured_default')
+})
+
 test('a schema of callers is compiled once in each isolate', async () => {
   await using client = await connect(server, { revision: '2026-07-28' })
   const count = async () => Number(contentOf(await client.callTool('compiled')))

@@ -65,6 +65,15 @@ server.tool(
   },
   text,
 )
+server.tool(
+  'secured_default',
+  {
+    description: 'Needs a scope, for clients of the version of a request that states none',
+    visibleTo: ({ protocolVersion }) => protocolVersion === '2025-03-26',
+    scopes: ['admin'],
+  },
+  text,
+)
 
 /** How often a schema was compiled. */
 let compiled = 0
