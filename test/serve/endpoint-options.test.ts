@@ -77,6 +77,29 @@ test('sessions.log of the endpoint applies', async () => {
   expect((await replayOf('quick')).status).toBe(400)
 })
 
+test('a batch whose responses exceed sessions.log before its stream opens gets an internal error', async () => {
+  const batching = '2025-03-26'
+  const { session } = await initializeSession(at('quick'), batching)
+  const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })
+  // The log message turns the response into a stream, which begins with what the log has of the responses before it.
+  const response = await fetch(at('quick'), {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'Mcp-Session-Id': session,
+      'MCP-Protocol-Version': batching,
+    },
+    body: JSON.stringify([call(1, 'fill'), call(2, 'fill'), call(3, 'record')]),
+  })
+  expect(await response.json()).toMatchObject({
+    error: {
+      code: -32603,
+      message: expect.stringContaining('The responses to this POST exceed the log of its stream'),
+    },
+  })
+})
+
 describe('subscriptions() of the endpoint applies', () => {
   test('when another endpoint has none', async () => {
     await using session = await connect(at('telling'), { revision })

@@ -25,6 +25,7 @@ server.tool('count', { description: 'Tells of ten steps' }, (_, ctx) => {
   for (let step = 1; step <= 10; step++) ctx.progress(step, 10)
   return 'counted'
 })
+server.tool('fill', { description: 'Returns a large text' }, () => 'x'.repeat(200_000))
 server.tool('pause', { description: 'Takes 400 ms' }, async (_, { signal }) => {
   await scheduler.wait(400, { signal })
   return 'paused'
@@ -59,7 +60,7 @@ const withSubscriptions = (name: string) => {
 const quick = serve(server, {
   ...at('quick'),
   limits: { streamAfterMs: 10 },
-  plugins: [sessions({ ttl: 60 * minute, log: { maxEvents: 2 } })],
+  plugins: [sessions({ ttl: 60 * minute, log: { maxEvents: 2, maxResponses: 1 } })],
 })
 const slow = serve(server, { ...at('slow'), limits: { streamAfterMs: minute }, plugins: [sessions()] })
 const telling = serve(server, {
