@@ -88,3 +88,15 @@ test('a session receives the lists that a deployment has changed, once', async (
   expect(client.received).toEqual(['prompts', 'tools', 'prompts', 'prompts'])
   await client.leave()
 })
+
+test('a session that has listened to nothing before a deployment receives the lists that it has changed', async () => {
+  await using server = await startWithWrangler(versions['1'])
+  const client = await SessionClient.open(server.url)
+  // The first that the session stores.
+  await client.send('logging/setLevel', { level: 'info' })
+  await deploy(server, '2')
+  await client.listen()
+  await client.settle(1)
+  expect(client.received).toEqual(['tools', 'prompts'])
+  await client.leave()
+})
