@@ -140,6 +140,32 @@ test('a reader that pauses gets every event once it continues', async () => {
   expect(read.text.match(/^id: 0\.\d+$/gm)).toEqual(Array.from({ length: 200 }, (_, index) => `id: 0.${index + 1}`))
 })
 
+test('a stream without event ids ends when its client reads too slowly, and does not connect again when its credential expires', async () => {
+  const { 0: relay, 1: object } = new WebSocketPair()
+  object.accept()
+  let dials = 0
+  const dial = async () => {
+    dials += 1
+    return new Response(null, { status: 101, webSocket: relay })
+  }
+  const credential = { expires: Date.now() + 60_000 }
+  const options = { keepAliveMs: 15_000, maxBufferedBytes: 50, lastFrame: 'data: complete\n\n', credential }
+  const response = await openRelay({ ...options, dial })
+  const codes: number[] = []
+  object.addEventListener('close', ({ code }) => {
+    codes.push(code)
+    // Before the relay learns that its socket is closed.
+    vi.useFakeTimers({ toFake: ['Date'], now: credential.expires })
+  })
+  const { promise: closed, resolve: onClosed } = Promise.withResolvers<unknown>()
+  relay.addEventListener('close', onClosed)
+  object.send(relayMessage('x'.repeat(200)))
+  await closed
+  vi.useRealTimers()
+  expect(await response.text()).toBe('x'.repeat(200))
+  expect([dials, codes]).toEqual([1, [closeCode.clientGone]])
+})
+
 test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
   'a line "%s" in a URI does not change the event id from which a slow reader continues',
   async (line) => {
