@@ -290,7 +290,8 @@ export function membersOf({ symbol, declaration, project }: Declared, isOwn: (me
     const isOptional = (questionToken ?? postfixToken)?.kind === SyntaxKind.QuestionToken
     return [
       {
-        name: `${member.name}${isOptional ? '?' : ''}`,
+        // The compiler names symbols with a number that changes.
+        name: `${member.name.replace(/^__@(\w+)@\d+$/, '[Symbol.$1]')}${isOptional ? '?' : ''}`,
         node,
         symbol: member,
         isMethod: methods.has(node.kind),

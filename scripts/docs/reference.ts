@@ -540,7 +540,7 @@ function hasMethodSections({ name, group, project }: Entry, members: readonly Me
 function methodSection({ name, symbol }: Member, one: Entry, links: Links): string {
   const { checker } = one.project
   return [
-    `#### ${one.name}.${name.replace('?', '')}()`,
+    `#### ${one.name}${name.startsWith('[') ? '' : '.'}${name.replace('?', '')}()`,
     docOf(symbol, checker),
     code(methodText(symbol, one.project)),
     ...tagList(tagsOf(symbol, checker)),
