@@ -1,7 +1,7 @@
 /** `edgemcp doctor`: reports mistakes in a project, and how to fix them. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { CliError } from '../cli-error.ts'
+import { CliError, printableJson } from '../cli-error.ts'
 import { withPath } from '../files.ts'
 import { examine } from './examine.ts'
 import { formatFindings, isGood } from './finding.ts'
@@ -9,7 +9,7 @@ import { formatFindings, isGood } from './finding.ts'
 /** @returns 1 when a finding is an error, otherwise 0 */
 export async function doctor(path = '.', { json }: { json?: boolean | undefined }): Promise<number> {
   const findings = await examine(projectFolder(path))
-  if (json) console.log(JSON.stringify({ ok: isGood(findings), findings }, null, 2))
+  if (json) console.log(printableJson({ ok: isGood(findings), findings }))
   else console.log(formatFindings(findings))
   return isGood(findings) ? 0 : 1
 }

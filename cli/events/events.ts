@@ -1,6 +1,6 @@
 /** `edgemcp events`: lists what a server in development delivers, and sends it again. */
 import { isLoopback } from '../../worker/protocol/loopback.ts'
-import { CliError, printable } from '../cli-error.ts'
+import { CliError, printable, printableJson } from '../cli-error.ts'
 
 type Table = {
   readonly title: string
@@ -53,13 +53,13 @@ export async function events(
       if (!Array.isArray(entries)) throw otherServer(server)
       return formatTable(table, entries)
     })
-    console.log(json ? JSON.stringify(report, null, 2) : printable(texts.join('\n\n')))
+    console.log(json ? printableJson(report) : printable(texts.join('\n\n')))
     return 0
   }
   const result = await request(server, { inside: 'events', id }, 'POST')
   const { redelivered } = result
   if (typeof redelivered !== 'number') throw otherServer(server)
-  if (json) console.log(JSON.stringify({ ok: redelivered > 0, ...result }, null, 2))
+  if (json) console.log(printableJson({ ok: redelivered > 0, ...result }))
   else if (redelivered === 0) throw new CliError(`No dead letter has the id "${id}": npx edgemcp events lists them.`)
   else console.log(`Sent again to ${redelivered} ${redelivered === 1 ? 'subscription' : 'subscriptions'}.`)
   return redelivered > 0 ? 0 : 1
@@ -109,4 +109,6 @@ function formatTable({ title, columns }: Table, entries: readonly unknown[]): st
   return [`${title}:`, ...texts.map((text) => `  ${text.trimEnd()}`)].join('\n')
 }
 
-const formatCell = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+/** A cell is one line. */
+const formatCell = (value: unknown): string =>
+  typeof value === 'string' ? value.replaceAll('\n', ' ') : JSON.stringify(value)

@@ -1,7 +1,7 @@
 /** `edgemcp submit`: checks a server with the rules of a directory, and writes the files that the directory takes. */
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { CliError } from '../cli-error.ts'
+import { CliError, printableJson } from '../cli-error.ts'
 import { projectFolder } from '../doctor/doctor.ts'
 import { findingsOf, readProject } from '../doctor/examine.ts'
 import { errorsFirst, type Finding, formatFindings, isGood } from '../doctor/finding.ts'
@@ -52,7 +52,7 @@ export async function submit(
       ? await submitProject(name, projectFolder(folder ?? '.'), options)
       : { findings: lint(directory, subjectOfList(options.tools)), files: [] }
   const { findings, files } = submission
-  if (options.json) console.log(JSON.stringify({ ok: isGood(findings), findings, files }, null, 2))
+  if (options.json) console.log(printableJson({ ok: isGood(findings), findings, files }))
   else console.log([formatFindings(findings), ...(files.length > 0 ? [formatFiles(files)] : [])].join('\n\n'))
   return isGood(findings) ? 0 : 1
 }

@@ -148,6 +148,15 @@ describe('with a server of another version', () => {
     })
   })
 
+  test('prints no control characters, and no line of its own for a line break', async () => {
+    const event = 'paid\u009b2J\u007f\nforged'
+    answer = { subscriptions: [{ event }], attempts: [], deadLetters: [] }
+    const [text, json] = [await run('--url', url), await run('--json', '--url', url)]
+    expect(text.stdout).toContain('  paid\\u009b2J\\u007f forged\n')
+    expect(json.stdout).toContain('"paid\\u009b2J\\u007f\\nforged"')
+    expect(JSON.parse(json.stdout)).toEqual(answer)
+  })
+
   test('leaves cells empty for what the server does not send', async () => {
     answer = { subscriptions: [null], attempts: [{ id: 'evt_1', outcome: 410, event: { name: 'x' } }], deadLetters: [] }
     expect((await run('--url', url)).stdout.split('\n').map((line) => line.trimEnd())).toEqual([
