@@ -17,7 +17,7 @@ import type { LogPage, LogQuery, Member, MemberId, Publication, StoredRecipients
  *
  * | key      | meaning                                                          | lifetime                        |
  * |----------|------------------------------------------------------------------|---------------------------------|
- * | `pruned` | the last event that was deleted                                  | as long as anything is stored   |
+ * | `pruned` | the last event that was deleted; -1: events are published while the server keeps no log | as long as anything is stored; -1 until it keeps one |
  * | `expiry` | when expired subscriptions are looked for, in ms since 1970      | as long as anything is stored   |
  */
 const schema = `
@@ -130,9 +130,14 @@ export class EventIndex {
     return rows.map(({ owner }) => owner)
   }
 
-  /** Whether an event that is published now must be stored: a client can read it, or has subscribed. */
+  /** Whether an event that is published now is stored: a client can read it, or has subscribed. Without a log, that it was published. */
   get storesEvents(): boolean {
-    return this.#log.isKept || this.#hasMembers
+    return this.#log.isKept || this.#hasMembers || !this.#log.isSkipped
+  }
+
+  /** Whether something is stored that has no lifetime. */
+  get isLasting(): boolean {
+    return this.#log.isSkipped
   }
 
   get #hasMembers(): boolean {
@@ -142,6 +147,7 @@ export class EventIndex {
   async publish(publication: Publication, recipients: StoredRecipients): Promise<void> {
     const hasMembers = this.#hasMembers
     if (!hasMembers) this.#observe(publication.id, recipients, Date.now(), 0)
+    if (!this.#log.isKept) this.#log.skip()
     if (!hasMembers && !this.#log.isKept) return
     this.#tables.create()
     this.#storage.transactionSync(() => {

@@ -4,8 +4,10 @@
  * The number of a publication is its position in the log: microseconds since 1970, and larger than that of the publication before it. A
  * position therefore means the same after the log was empty and its object deleted everything.
  */
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import type { Tables } from '../shared/tables.ts'
 import { type EventsHost, keepsLog } from './events-host.ts'
+import { PageQueue } from './page-queue.ts'
 import type { LogPage, LogQuery, Publication, Reader, StoredRecipients } from './rpc.ts'
 
 /** A row is an event, until it has reached its subscriptions and the log need not have it any more. */
@@ -14,13 +16,21 @@ CREATE TABLE publications (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, body TEXT 
 
 export type PublicationRow = { seq: number; id: string; body: string; key: string | null; recipients: string }
 
+/** `isGone`: the client does not wait for the page any more. */
+type PageQuery = Pick<LogQuery, 'who' | 'args' | 'listener' | 'limit'> & { readonly isGone?: () => boolean }
+type Page = Omit<LogPage, 'isTruncated'>
+
 export const microsecondsPerMs = 1000
 /** Milliseconds by which the clocks of two machines may differ on which an object runs, one after the other. */
 const clockDifferenceMs = 1000
 /** Rows that are read in one turn. */
 const batchRows = 5
+/** Milliseconds after which a page ends with what was read: functions of the developer decide about each event. */
+const maxPageMs = 1000
 /** Characters that are read for a page: it waits in memory, once in this object and once in the Worker of a reader. */
 const maxPageCharacters = 250_000
+/** Stored in the place of a position while the server keeps no log. */
+const unknownPosition = -1
 /** Events beyond its length that the log has before some are deleted. */
 const spareRows = 20
 
@@ -29,8 +39,10 @@ export class EventLog {
   readonly #storage: DurableObjectStorage
   readonly #tables: Tables
   readonly #host: EventsHost
+  readonly #pages = new PageQueue()
   #count: number | undefined
   #last: number | undefined
+  #isContinued = false
 
   /** @param name of the event */
   constructor(name: string, storage: DurableObjectStorage, tables: Tables, host: EventsHost) {
@@ -44,6 +56,7 @@ export class EventLog {
   reset(): void {
     this.#count = undefined
     this.#last = undefined
+    this.#isContinued = false
   }
 
   /** Whether clients can read events that were published. */
@@ -51,8 +64,25 @@ export class EventLog {
     return keepsLog(this.#host.limits)
   }
 
+  /** Remembers that events are published while the server keeps no log: clients that continue later have missed them. */
+  skip(): void {
+    if (!this.isSkipped) this.#storage.kv.put('pruned', unknownPosition)
+  }
+
+  get isSkipped(): boolean {
+    return this.#storage.kv.get('pruned') === unknownPosition
+  }
+
+  /** Begins the log again after a deployment that kept none. */
+  #continue(): void {
+    if (this.#isContinued) return
+    this.#isContinued = true
+    if (this.isKept && this.isSkipped) this.#storage.kv.put('pruned', this.head)
+  }
+
   /** The position after everything that was published so far. */
   get head(): number {
+    this.#continue()
     this.#last ??=
       this.#tables.query<{ last: number | null }>('SELECT max(seq) AS last FROM publications')[0]?.last ?? 0
     return Math.max(this.#last, (Date.now() - clockDifferenceMs) * microsecondsPerMs)
@@ -97,11 +127,13 @@ export class EventLog {
         'pruned',
         deleted.reduce((most, row) => Math.max(most, row.seq), this.#pruned),
       )
+    else this.skip()
     this.#count = undefined
   }
 
   /** The last event that was deleted. */
   get #pruned(): number {
+    this.#continue()
     return this.#storage.kv.get<number>('pruned') ?? 0
   }
 
@@ -130,26 +162,35 @@ export class EventLog {
   }
 
   /** Returns the next events for a client. */
-  async read({ after, maxAgeMs, limit, ...reader }: LogQuery): Promise<LogPage> {
+  async read({ after, maxAgeMs, ...query }: LogQuery): Promise<LogPage> {
     if (after === undefined) {
       const { head } = this
       return { events: [], start: head, position: head, isTruncated: false, hasMore: false }
     }
     const { position: start, isTruncated } = this.positionAfter(after, maxAgeMs)
-    return { isTruncated, ...(await this.#readFrom(start, limit, reader)) }
+    return { isTruncated, ...(await this.#readPage(start, query)) }
   }
 
   /** Returns the next events for a stream, which has had every event up to its position. */
-  async readOn(after: number, limit: number, reader: Reader): Promise<LogPage> {
+  async readOn(after: number, query: PageQuery): Promise<LogPage> {
     const start = Math.max(after, this.#pruned)
-    return { isTruncated: start > after, ...(await this.#readFrom(start, limit, reader)) }
+    return { isTruncated: start > after, ...(await this.#readPage(start, query)) }
   }
 
-  async #readFrom(start: number, limit: number, reader: Reader): Promise<Omit<LogPage, 'isTruncated'>> {
+  #readPage(start: number, query: PageQuery): Promise<Page> {
+    return this.#pages.read(query.listener, () => this.#readFrom(start, query))
+  }
+
+  async #readFrom(start: number, { limit, isGone = () => false, ...reader }: PageQuery): Promise<Page> {
     const events: LogPage['events'][number][] = []
+    const since = Date.now()
     let position = start
     let own = start
-    for (let characters = 0; characters <= maxPageCharacters && this.#pruned <= position; await yieldOnce()) {
+    let characters = 0
+    const isFull = () =>
+      events.length >= limit || characters > maxPageCharacters || Date.now() - since > maxPageMs || isGone()
+    while (this.#pruned <= position) {
+      await yieldOnce()
       // What is published later has a later position.
       const now = (Date.now() - clockDifferenceMs) * microsecondsPerMs
       const rows = this.#tables.query<PublicationRow>(
@@ -164,7 +205,7 @@ export class EventLog {
           events.push({ position, body: row.body })
           own = position
         }
-        if (events.length >= limit || characters > maxPageCharacters) return { events, start, position, hasMore: true }
+        if (isFull()) return { events, start, position, hasMore: true }
       }
       // A position after events of others would tell when they were published.
       if (rows.length < batchRows) return { events, start, position: Math.max(own, now), hasMore: false }
@@ -173,11 +214,14 @@ export class EventLog {
     return { events, start, position, hasMore: true }
   }
 
-  /** A subscription does not receive an event for which the function of the developer throws. */
+  /** A subscription does not receive an event for which the function of the developer throws, or does not answer. */
   async isFor({ body, recipients }: Pick<PublicationRow, 'body' | 'recipients'>, { who, args }: Reader) {
     if (!isRecipient(JSON.parse(recipients), who)) return false
     try {
-      return await this.#host.matches(this.#name, args, JSON.parse(body).data)
+      const { matches, limits } = this.#host
+      const isMatch = await waitAtMost(limits.timeoutMs, matches(this.#name, args, JSON.parse(body).data))
+      if (isMatch !== undefined) return isMatch
+      throw new Error(`matches of the event "${this.#name}" did not answer in time: see timeout of events()`)
     } catch (problem) {
       this.#host.report(problem)
       return false

@@ -1,7 +1,7 @@
 /** The streams of clients that read the log of an event: hibernatable sockets, whose Workers hold the connections. */
 import { paused } from '../../worker/protocol/close-code.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
-import { type EventLog, microsecondsPerMs, yieldOnce } from './event-log.ts'
+import { type EventLog, microsecondsPerMs } from './event-log.ts'
 import type { EventsHost } from './events-host.ts'
 import type { Reader, StreamMessage, StreamRequest } from './rpc.ts'
 
@@ -13,8 +13,6 @@ export const streamHeader = 'Edgemcp-Stream'
 
 /** Events that are read for a stream at a time. */
 const pageEvents = 100
-/** Pages that are read at the same time: those of all streams would fill the memory, and delay all other requests. */
-const maxPages = 4
 /** Milliseconds of the log after which a stream without events learns its position, if the log is not short. */
 const positionStepMs = 60_000
 
@@ -24,9 +22,6 @@ export class EventStreams {
   readonly #host: EventsHost
   /** Sockets to which events are sent at the moment. True: there may be more. */
   readonly #sending = new Map<WebSocket, boolean>()
-  #pages = 0
-  /** They wait for a page of another stream. */
-  readonly #waiting: (() => void)[] = []
 
   constructor(ctx: DurableObjectState, log: EventLog, host: EventsHost) {
     this.#ctx = ctx
@@ -47,9 +42,10 @@ export class EventStreams {
     const { position, isTruncated } =
       after === null ? { position: this.#log.head, isTruncated: false } : this.#log.positionAfter(after, maxAgeMs)
     const { 0: client, 1: socket } = new WebSocketPair()
-    this.#ctx.acceptWebSocket(socket, listener === '' ? [] : [listener])
     const attachment: Attachment = { ...reader, after: position, known: position }
+    // It throws for one that is too large: a socket that was accepted would take a place.
     socket.serializeAttachment(attachment)
+    this.#ctx.acceptWebSocket(socket, listener === '' ? [] : [listener])
     if (!isResumed || isTruncated) send(socket, position, isTruncated ? { kind: 'gap' } : { kind: 'active' })
     void this.#sendTo(socket)
     return new Response(null, { status: 101, webSocket: client })
@@ -67,7 +63,7 @@ export class EventStreams {
     try {
       while (this.#sending.get(socket) && socket.readyState === WebSocket.OPEN) {
         this.#sending.set(socket, false)
-        await this.#withPage(() => this.#sendPage(socket))
+        await this.#sendPage(socket)
       }
     } catch (problem) {
       this.#host.report(problem)
@@ -78,25 +74,14 @@ export class EventStreams {
     }
   }
 
-  async #withPage(work: () => Promise<void>): Promise<void> {
-    if (this.#pages < maxPages) this.#pages += 1
-    else await new Promise<void>((resolve) => void this.#waiting.push(resolve))
-    try {
-      await yieldOnce()
-      await work()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#pages -= 1
-    }
-  }
-
   async #sendPage(socket: WebSocket): Promise<void> {
     // `open` attached it.
     const attachment: Attachment = socket.deserializeAttachment()
-    const page = await this.#log.readOn(attachment.after, pageEvents, attachment)
+    const isGone = () => socket.readyState !== WebSocket.OPEN
+    const [listener = ''] = this.#ctx.getTags(socket)
+    const page = await this.#log.readOn(attachment.after, { ...attachment, listener, limit: pageEvents, isGone })
     const { events, start, position, isTruncated, hasMore } = page
-    if (socket.readyState !== WebSocket.OPEN) return
+    if (isGone()) return
     if (isTruncated) send(socket, start, { kind: 'gap' })
     for (const event of events) send(socket, event.position, { kind: 'event', body: event.body })
     const known = events.at(-1)?.position ?? (isTruncated ? start : attachment.known)

@@ -137,7 +137,7 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     })
     if (next !== undefined) return this.#alarms.add(next)
     // What came meanwhile has set an alarm of its own.
-    if ((await this.ctx.storage.getAlarm()) !== null) return
+    if (this.#index.isLasting || (await this.ctx.storage.getAlarm()) !== null) return
     await this.ctx.storage.deleteAll()
     this.#schema.reset()
     this.#owner.reset()

@@ -300,7 +300,7 @@ describe('stream', () => {
     stream.close()
   })
 
-  test('a caller has at most 100 streams of an event, also if none of them is read', async () => {
+  test('a caller has at most 100 streams, also if none of them is read', async () => {
     const open = (subject: string, cursor: string | null) =>
       fetch(server.url, {
         method: 'POST',
@@ -326,6 +326,37 @@ describe('stream', () => {
     const other = await open('few', null)
     expect(other.status).toBe(200)
     await Promise.all([...responses, other].map(({ body }) => body?.cancel()))
+  })
+
+  test('that wait for `matches` delay those of no other caller, and none after they were closed', async () => {
+    const shop = 'gated'
+    const asked = Promise.withResolvers<void>()
+    const decided = Promise.withResolvers<Response>()
+    internet.handlers.set(`https://gate.example/${shop}`, async () => {
+      asked.resolve()
+      return (await decided.promise).clone()
+    })
+    const { cursor } = await poll('many', { arguments: { shop } })
+    await publish(shop, 1)
+    const streams = Array.from({ length: 8 }, () => new Stream('many', { arguments: { shop }, cursor }))
+    const opened = streams.map((stream) => stream.next())
+    await asked.promise
+    const other = new Stream('few', { arguments: { shop: 'open' }, cursor: null })
+    await other.next()
+    await publish('open', 2)
+    expect(totals(await other.nextEvents(1))).toEqual([2])
+    for (const stream of streams) stream.close()
+    await Promise.allSettled(opened)
+    decided.resolve(new Response())
+    expect(totals((await poll('many', { arguments: { shop }, cursor })).events)).toEqual([1])
+    other.close()
+  })
+
+  test('a caller and arguments that do not fit beside a socket are refused', async () => {
+    const stream = new Stream('s'.repeat(7400), { arguments: { shop: '商'.repeat(100) }, cursor: null })
+    expect(await stream.next()).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('poll instead') },
+    })
   })
 
   test('an invalid request has an error, and no stream', async () => {
@@ -428,11 +459,41 @@ describe('a webhook subscription', () => {
     await unsubscribe('ann', receiver, shop)
   })
 
+  test('and a poll learn that they may have missed events of a time without a log', async () => {
+    const shop = 'unlogged'
+    const receiver = new Receiver(internet, shop)
+    const { cursor } = await poll('ann', { arguments: { shop } })
+    await publish(shop, 1)
+    await server.reload({ LOG_AGE: 'none' })
+    await publish(shop, 2)
+    await server.reload()
+    const { cursor: later } = await poll('ann', { arguments: { shop } })
+    await publish(shop, 3)
+    expect(await poll('ann', { arguments: { shop }, cursor })).toMatchObject({ truncated: true })
+    expect(await subscribe('ann', receiver, shop, cursor)).toMatchObject({ truncated: true })
+    const { events, truncated } = await poll('ann', { arguments: { shop }, cursor: later })
+    expect([totals(events), truncated]).toEqual([[3], false])
+    await unsubscribe('ann', receiver, shop)
+  })
+
   test('an unknown cursor begins now, and says so', async () => {
     const receiver = new Receiver(internet, 'unknown-cursor')
     const subscribed = await subscribe('ann', receiver, 'unknown', 'historyId_7')
     expect(subscribed).toMatchObject({ truncated: true, cursor: expect.stringMatching(/^\d+$/) })
   })
+})
+
+test('a function `matches` that does not answer leaves its event out, and is reported', async () => {
+  const shop = 'gated for ever'
+  internet.handlers.set(`https://gate.example/${encodeURIComponent(shop)}`, () => new Promise(() => {}))
+  const { cursor } = await poll('ann', { arguments: { shop } })
+  await publish(shop, 1)
+  await publish('gated', 2)
+  server.harness.clearLogs()
+  expect((await poll('ann', { arguments: { shop }, cursor })).events).toEqual([])
+  expect(JSON.stringify(server.harness.getLogs())).toContain(
+    'matches of the event \\"order.paid\\" did not answer in time: see timeout of events()',
+  )
 })
 
 test.each(['2026-07-28', '2025-11-25', '2025-03-26'])(

@@ -54,7 +54,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/auth/claims.ts': [1, 'a message'],
   'worker/plugins/auth/one-of.ts': [3, 'finds the auth of an issuer'],
   'worker/plugins/auth/resource-server.ts': [2, 'compares the issuer; requires a tenant'],
-  'worker/plugins/development/users.ts': [1, 'recognizes test users, in development'],
+  'worker/plugins/development/users.ts': [3, 'recognizes test users, in development'],
   // Recipients of notifications.
   'worker/plugins/sessions/run.ts': [1, 'sends the recipient to the session'],
   'worker/plugins/compose/proxy/announce-change.ts': [3, 'recipients of a change'],

@@ -29,6 +29,8 @@ const nextPollMs = 10_000
 const maxPolled = 100
 /** Bytes of a stream that wait for its client. */
 const maxBufferedBytes = 256 * 1024
+/** An attachment of a socket has at most 16 KiB, and a character up to two bytes. */
+const maxReaderCharacters = 7500
 /** Seconds after which a client may open a stream again, when it has too many. */
 const retryAfterSeconds = 60
 
@@ -53,7 +55,8 @@ export async function poll({ call }: MethodContext, { all, limits, runtime }: Se
     throw new McpError('invalid_params', 'maxEvents must be a number of 1 or more')
   const limit = Math.min(Math.floor(maxEvents), maxPolled)
   const index = runtime.object<EventIndexRpc>('McpEvents', `event ${declared.name}`)
-  const page = await index.read({ ...readerOf(principal, args), ...readReplay(params), limit })
+  const listener = await listenerOf(principal, runtime.identity, call.request?.address)
+  const page = await index.read({ ...readerOf(principal, args), ...readReplay(params), listener, limit })
   return {
     events: page.events.map(({ body }) => JSON.parse(body)),
     cursor: String(page.position),
@@ -75,7 +78,13 @@ export const stream =
     const { after = null, maxAgeMs } = readReplay(params)
     const listener = await listenerOf(principal, runtime.identity, address)
     const reader = readerOf(principal, args)
-    const key = `${runtime.identity} ${declared.name} ${listener}`
+    if (JSON.stringify(reader).length > maxReaderCharacters) {
+      throw new McpError(
+        'invalid_params',
+        `The arguments and the caller have more than ${maxReaderCharacters} characters: poll instead`,
+      )
+    }
+    const key = `${runtime.identity} ${listener}`
     const leave = listener === '' ? () => {} : takePlace(key, eventLimits.streamsEach)
     if (!leave) throw tooMany()
     const index = runtime.object<EventIndexRpc>('McpEvents', `event ${declared.name}`)
@@ -128,7 +137,7 @@ function tooMany(): McpError {
   return tooManyRequests(reason, retryAfterSeconds, 'streams')
 }
 
-/** Returns a text for the caller of a stream: a user of an endpoint, or a network; empty without both. */
+/** Returns a text for a caller: a user of an endpoint, or a network; empty without both. */
 async function listenerOf(principal: Principal | undefined, identity: string, address: string | undefined) {
   if (!principal) return address ? networkOf(address) : ''
   return encodeBase64(await sha256(ownerKey(principal, identity)))

@@ -13,7 +13,7 @@ const leaseMs = 60_000
 /**
  * Counts a stream.
  *
- * @param key of the event and the caller
+ * @param key of the endpoint and the caller
  * @param most streams with this key
  * @returns what the end of the stream calls; `undefined`: there are too many
  */
