@@ -42,7 +42,8 @@ export class EventLog {
   readonly #pages = new PageQueue()
   #count: number | undefined
   #last: number | undefined
-  #isContinued = false
+  /** What is stored of it. */
+  #lastPruned: number | undefined
 
   /** @param name of the event */
   constructor(name: string, storage: DurableObjectStorage, tables: Tables, host: EventsHost) {
@@ -56,7 +57,7 @@ export class EventLog {
   reset(): void {
     this.#count = undefined
     this.#last = undefined
-    this.#isContinued = false
+    this.#lastPruned = undefined
   }
 
   /** Whether clients can read events that were published. */
@@ -66,23 +67,21 @@ export class EventLog {
 
   /** Remembers that events are published while the server keeps no log: clients that continue later have missed them. */
   skip(): void {
-    if (!this.isSkipped) this.#storage.kv.put('pruned', unknownPosition)
+    if (!this.isSkipped) this.#setPruned(unknownPosition)
   }
 
   get isSkipped(): boolean {
-    return this.#storage.kv.get('pruned') === unknownPosition
-  }
-
-  /** Begins the log again after a deployment that kept none. */
-  #continue(): void {
-    if (this.#isContinued) return
-    this.#isContinued = true
-    if (this.isKept && this.isSkipped) this.#storage.kv.put('pruned', this.head)
+    return this.#readPruned() === unknownPosition
   }
 
   /** The position after everything that was published so far. */
   get head(): number {
-    this.#continue()
+    // A log that begins again begins before the next event.
+    this.#readPruned()
+    return this.#end
+  }
+
+  get #end(): number {
     this.#last ??=
       this.#tables.query<{ last: number | null }>('SELECT max(seq) AS last FROM publications')[0]?.last ?? 0
     return Math.max(this.#last, (Date.now() - clockDifferenceMs) * microsecondsPerMs)
@@ -122,19 +121,23 @@ export class EventLog {
       seq,
     )
     if (deleted.length === 0) return
-    if (this.isKept)
-      this.#storage.kv.put(
-        'pruned',
-        deleted.reduce((most, row) => Math.max(most, row.seq), this.#pruned),
-      )
+    if (this.isKept) this.#setPruned(deleted.reduce((most, row) => Math.max(most, row.seq), this.#readPruned()))
     else this.skip()
     this.#count = undefined
   }
 
-  /** The last event that was deleted. */
-  get #pruned(): number {
-    this.#continue()
-    return this.#storage.kv.get<number>('pruned') ?? 0
+  /** The last event that was deleted. A server that keeps a log again has none of the events before. */
+  #readPruned(): number {
+    if (this.#lastPruned === undefined) {
+      this.#lastPruned = this.#storage.kv.get<number>('pruned') ?? 0
+      if (this.isKept && this.#lastPruned === unknownPosition) this.#setPruned(this.#end)
+    }
+    return this.#lastPruned
+  }
+
+  #setPruned(position: number): void {
+    this.#storage.kv.put('pruned', position)
+    this.#lastPruned = position
   }
 
   /** Whether it has so many events more than it should that it is time to delete some: not with each event. */
@@ -155,7 +158,7 @@ export class EventLog {
   positionAfter(after: number, maxAgeMs = Number.POSITIVE_INFINITY): Pick<LogPage, 'position' | 'isTruncated'> {
     const { head } = this
     const ageMs = Math.min(this.#host.limits.logMs, maxAgeMs)
-    const first = Math.max(Math.floor((Date.now() - ageMs) * microsecondsPerMs), this.#pruned)
+    const first = Math.max(Math.floor((Date.now() - ageMs) * microsecondsPerMs), this.#readPruned())
     // A position that this log never had.
     if (!(after >= 0 && after <= head)) return { position: head, isTruncated: true }
     return { position: Math.max(after, Math.min(first, head)), isTruncated: after < first }
@@ -173,7 +176,7 @@ export class EventLog {
 
   /** Returns the next events for a stream, which has had every event up to its position. */
   async readOn(after: number, query: PageQuery): Promise<LogPage> {
-    const start = Math.max(after, this.#pruned)
+    const start = Math.max(after, this.#readPruned())
     return { isTruncated: start > after, ...(await this.#readPage(start, query)) }
   }
 
@@ -189,7 +192,7 @@ export class EventLog {
     let characters = 0
     const isFull = () =>
       events.length >= limit || characters > maxPageCharacters || Date.now() - since > maxPageMs || isGone()
-    while (this.#pruned <= position) {
+    while (this.#readPruned() <= position) {
       await yieldOnce()
       // What is published later has a later position.
       const now = (Date.now() - clockDifferenceMs) * microsecondsPerMs
