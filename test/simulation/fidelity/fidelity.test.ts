@@ -1,5 +1,6 @@
 /** Clients receive the same from the simulated platform as from workerd: each status, header and event. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
 import type { ClientWorld } from '../client-world.ts'
 import { HttpSseSession } from '../clients/http-sse.ts'
 import { SessionClient } from '../clients/session-client.ts'
@@ -26,6 +27,15 @@ const scenarios: Record<string, (world: ClientWorld) => Promise<void>> = {
     await client.call('ask', { key: 'c', steps: 1, pauseMs: 50 })
     for (const _ of [1, 2]) await client.ask('tools/call', { name: 'visit', arguments: {} })
     await client.close()
+  },
+  async 'a call whose client reads late'(world) {
+    const client = new SessionClient(world)
+    await client.open()
+    const args = { key: 'large', steps: 12, pauseMs: 5, bytes: 200_000, resultBytes: 300_000 }
+    const params = { name: 'count', arguments: args, _meta: { progressToken: 'large' } }
+    const { body } = await client.post({ id: 'large', method: 'tools/call', params })
+    while (world.written('end of large') === 0) await world.sleep(50)
+    await body.text()
   },
   async 'a subscription of a session'(world) {
     const [reader, writer] = [new SessionClient(world), new SessionClient(world)]
@@ -87,4 +97,28 @@ describe.each(Object.entries(scenarios))('%s', (_, scenario) => {
     await scenario(inWorkerd.world)
     expect(simulated.lines()).toEqual(inWorkerd.lines())
   })
+})
+
+test('streams whose readers are slow are the same in workerd', async () => {
+  const folder = 'test/simulation/streams'
+  const { load } = await bundleWorker(`${folder}/index.ts`)
+  await using server = await startServer(folder)
+  const inWorkerd = await (await fetch(server.url)).json()
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const world = new World([load], { seed })
+    let simulated = ''
+    world.start('client', async () => {
+      const { body } = await world.request('http://localhost/', { method: 'GET', headers: {} })
+      simulated = await body.text()
+    })
+    await world.platform.loop.run(world.platform.loop.start + 3_600_000)
+    if (world.platform.loop.failure) throw world.platform.loop.failure
+    expect(JSON.parse(simulated)).toEqual(inWorkerd)
+  }
+  expect(inWorkerd).toEqual([
+    { act: 'read', isPart: true, write: 'succeeds', closed: 'open', end: 'goes on' },
+    { act: 'abort', isPart: true, write: 'fails', closed: 'fails', end: 'breaks' },
+    { act: 'cancel', isPart: true, write: 'fails', closed: 'fails', end: 'was left' },
+    { isAhead: false, ends: ['goes on', 'breaks', 'breaks'], isSame: true },
+  ])
 })

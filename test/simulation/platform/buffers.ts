@@ -17,7 +17,7 @@ export class Buffers {
 }
 
 /** Bytes of one read of an identity stream, at most. */
-const mostRead = 8192
+const mostRead = 4096
 
 /** What one write has left. */
 type Write = { left: Uint8Array; readonly resolve: () => void; readonly reject: (problem: unknown) => void }
