@@ -117,12 +117,14 @@ export class SimulatedBody implements ReceivedBody {
     return text
   }
 
+  /** Waits until the client reads, or has lost its connection. */
   async #untilReading(): Promise<void> {
     const { loop } = this.#network
-    while (loop.now < this.#readsAt) {
-      await new Promise<void>(
-        (resolve) => void loop.at(this.#readsAt, `reads on ${this.#label}`, () => resolve(), this.#client),
-      )
+    while (loop.now < this.#readsAt && !this.#failure) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+        loop.at(this.#readsAt, `reads on ${this.#label}`, resolve, this.#client)
+      })
     }
   }
 
