@@ -150,15 +150,6 @@ export const planted: readonly PlantedDefect[] = [
     kinds: ['stop reading', 'read slowly'],
   },
   {
-    name: 'a body breaks off before it was read',
-    means: 'A slow reader has a part of an event, of which the log does not have the rest any more.',
-    file: `${session}/stream-body.ts`,
-    search: 'this.#read.then(() => this.#giveUp())',
-    replacement: 'this.#giveUp()',
-    clients: ['large calls'],
-    kinds: ['stop reading', 'read slowly'],
-  },
-  {
     name: 'a stream ends inside an event',
     means:
       'A client that has read nothing until the maximum age gets `retry:` in the middle of an event, and loses the event.',
@@ -167,6 +158,16 @@ export const planted: readonly PlantedDefect[] = [
     replacement: 'new Blob([retryFrame()])',
     clients: ['large calls'],
     kinds: ['stop reading'],
+  },
+  {
+    name: 'a stream ends when an event was deleted',
+    means:
+      'A slow reader has a part of an event that the log does not have any more, when the object is lost, and loses the result.',
+    file: 'worker/http/pass-on-body.ts',
+    search: "if (!isNext) controller.enqueue(utf8('\\nevent: -\\n\\n'))",
+    replacement: 'if (!isNext) return controller.terminate()',
+    clients: ['large calls'],
+    kinds: ['crash', 'deploy'],
   },
   {
     name: 'a relay ignores how much waits',

@@ -55,6 +55,20 @@ test.each([
   expect(first?.headers.get('Accept')).toMatch(/^(application\/json, )?text\/event-stream$/)
 })
 
+test('an event of another type on a stream is no message', async () => {
+  const cutFirst = async (request: Request) => {
+    const response = await fetch(request)
+    const isStream = request.method === 'POST' && response.headers.get('Content-Type')?.startsWith('text/event-stream')
+    return isStream ? new Response(`id: 1.0\ndata: {"part\nevent: -\n\n${await response.text()}`, response) : response
+  }
+  await using client = await connect(cutFirst, { url: everything.url, revision: '2025-11-25' })
+  const progress: unknown[] = []
+  const params = { name: 'progress', arguments: { steps: 2 } }
+  const { content } = await client.request('tools/call', params, { onProgress: (one) => progress.push(one) })
+  expect(content).toMatchObject([{ type: 'text' }])
+  expect(progress.length).toBeGreaterThan(0)
+})
+
 const consent = { action: 'accept', content: { sure: true } }
 
 test.each(['2025-06-18', '2025-11-25'])(

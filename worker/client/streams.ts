@@ -1,7 +1,7 @@
 /** The streams of a session, as a client reads them, over one connection after another. */
 import type { Message } from '../protocol/jsonrpc.ts'
 import { RpcError } from './rpc-error.ts'
-import { events, isEventStream, parseMessage } from './wire.ts'
+import { events, isEventStream, isMessage, parseMessage } from './wire.ts'
 
 /** A stream that is being read. */
 type Open = {
@@ -72,11 +72,11 @@ export class Streams {
     try {
       for (;;) {
         try {
-          for await (const { id, data, retry } of events(response, open.connection.signal)) {
+          for await (const { id, event, data, retry } of events(response, open.connection.signal)) {
             lastId = id ?? lastId
             wait = retry ?? wait
             open.resumable ||= lastId !== undefined
-            if (data !== '') yield parseMessage(data)
+            if (data !== '' && isMessage(event)) yield parseMessage(data)
           }
         } catch (problem) {
           if (!open.connection.signal.aborted) throw problem

@@ -95,6 +95,9 @@ export const parseMessage = (text: string): Message => JSON.parse(text)
 export const isEventStream = ({ headers }: Response): boolean =>
   /^text\/event-stream/i.test(headers.get('Content-Type') ?? '')
 
+/** Whether an event of this type is a message: a server ends the start of an event that it has no more as one of another type. */
+export const isMessage = (event = 'message'): boolean => event === 'message'
+
 /**
  * Yields the events of a stream until it ends, including priming events.
  *

@@ -4,6 +4,7 @@
  */
 
 import { keepAlive, retryFrame } from '../protocol/server-sent-events.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import { eventStreamHeaders } from './event-stream.ts'
 import { continueStream, type RelayOptions } from './relay.ts'
 
@@ -70,15 +71,16 @@ export function positionIn(start: string): { lastId: string | undefined; cut: st
 
 /** Leaves out the start of the next event, which the client has. A comment before it would become a part of it. */
 function withoutStart(start: string): TransformStream<Uint8Array, Uint8Array> {
-  let isWhole = false
+  let left = start
   return new TransformStream({
     transform(frames, controller) {
-      if (isWhole) return controller.enqueue(frames)
-      const text = bytewise.decode(frames.subarray(0, start.length))
-      // The event was erased since: its client continues after the last whole one.
-      if (text !== start) return text.startsWith(':') ? undefined : controller.terminate()
-      isWhole = true
-      controller.enqueue(frames.subarray(start.length))
+      const text = bytewise.decode(frames.subarray(0, left.length))
+      const isNext = text === left
+      if (!isNext && text.startsWith(':')) return
+      // The event was deleted since: what its client has of it becomes an event of a type that clients ignore.
+      if (!isNext) controller.enqueue(utf8('\nevent: -\n\n'))
+      controller.enqueue(isNext ? frames.subarray(left.length) : frames)
+      left = ''
     },
   })
 }
