@@ -373,7 +373,7 @@ function checkTenant(tenant: string, { auth }: Tenant): void {
   checkValue(`the tenant "${tenant}"`, 'auth', auth, kind.auth)
   if (auth.plugins?.length) {
     throw new Error(
-      `The auth of the tenant "${tenant}" has plugins, whose classes the Worker would have to export for each tenant: give the tenant an endpoint of its own`,
+      `The auth of the tenant "${tenant}" has plugins with classes to export: give the tenant an endpoint of its own`,
     )
   }
 }

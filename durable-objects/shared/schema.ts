@@ -51,7 +51,7 @@ export class Schema {
    */
   check(): void {
     if (!this.#isNewer) return
-    const message = `A newer release stored this object (schema ${this.#stored}; this release reads up to ${this.#version}): deploy it again. No data is lost`
+    const message = `A newer release stored this object (schema ${this.#stored}; this one reads ${this.#version}): deploy it again. No data is lost`
     const data = { reason: 'newer_schema', retryable: true, stored: this.#stored, supported: this.#version }
     throw new McpError('unavailable', message, data, { 'Retry-After': String(retryAfterSeconds) })
   }

@@ -242,7 +242,7 @@ test.each([{ rateLimit: { quota: '2/h' } }, { singleUse: true }])(
     server.tool('pay', { description, ...options }, handler)
     server.tool('pay_v1', { description }, () => 'old')
     await expect(play(server, 'tools/call', { name: 'pay_v1' })).rejects.toThrow(
-      'An interceptor calls "pay", and would bypass its rateLimit or singleUse',
+      'An interceptor calls "pay", which has rateLimit or singleUse',
     )
     await expect(play(server, 'tools/call', { name: 'old_pay' })).rejects.toThrow('An interceptor calls "pay"')
     expect(handler).not.toHaveBeenCalled()

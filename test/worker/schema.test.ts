@@ -177,7 +177,7 @@ test('an object with data of a newer release refuses all requests, keeps its dat
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', current + 1))
   await evictDurableObject(stub)
   const before = await dump(stub)
-  const refusal = `A newer release stored this object (schema ${current + 1}; this release reads up to ${current})`
+  const refusal = `A newer release stored this object (schema ${current + 1}; this one reads ${current})`
   expect(await refusalOf(() => postTo(stub, answer()))).toContain(refusal)
   expect(await refusalOf(() => stub.end(Date.now() + week))).toContain(refusal)
   expect(await refusalOf(() => stub.changed({ list: 'tools' }))).toContain(refusal)

@@ -82,7 +82,7 @@ function checkChanged({ entry: before }: Found, { entry, tool }: Found, params: 
   if (!entry || entry === before) return
   if (entry.rateLimit === before?.rateLimit && !tool?.singleUse) return
   const { name = '', uri = name } = params
-  throw new Error(`An interceptor calls "${uri}", and would bypass its rateLimit or singleUse: let the client call it`)
+  throw new Error(`An interceptor calls "${uri}", which has rateLimit or singleUse: let the client call it`)
 }
 
 /** @returns nothing to wait for, for most calls. @throws McpError `insufficient_scope` */
