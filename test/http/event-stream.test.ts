@@ -136,6 +136,22 @@ describe('an event stream', () => {
     expect(gone).not.toHaveBeenCalled()
   })
 
+  test('stays open for a slow reader that reads a part of a large event', async () => {
+    const { stream, read, rest, gone } = opened({ backlog: 10, keepAlive: 1000 })
+    const large = '日'.repeat(100_000)
+    stream.send(large)
+    stream.send('last')
+    let size = 0
+    for (let part = 0; part < 10; part++) {
+      size += new TextEncoder().encode(await read()).byteLength
+      vi.advanceTimersByTime(1000)
+    }
+    expect(size).toBeLessThan(200_000)
+    expect(gone).not.toHaveBeenCalled()
+    stream.end()
+    expect((await rest()).endsWith('last')).toBe(true)
+  })
+
   test('gives a reader a full keep-alive interval after an idle time', () => {
     const { stream, gone } = opened({ backlog: 100, keepAlive: 1000 })
     vi.advanceTimersByTime(2999)

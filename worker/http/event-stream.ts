@@ -12,6 +12,9 @@ export const eventStreamHeaders = {
   'X-Accel-Buffering': 'no',
 } as const
 
+/** The stream learns that its client reads with each part of so many bytes. */
+const partBytes = 16_384
+
 export type EventStreamOptions = {
   /** Milliseconds between comments. */
   keepAliveMs: number
@@ -68,8 +71,9 @@ export class EventStream {
   send(frame: string): void {
     if (!this.#open) return
     const bytes = utf8(frame)
-    this.#sent += bytes.byteLength
-    this.#controller.enqueue(bytes)
+    // What a slow client has read of a large frame counts, too.
+    for (let at = 0; at < bytes.length; at += partBytes) this.#controller.enqueue(bytes.subarray(at, at + partBytes))
+    this.#sent += bytes.length
   }
 
   end(): void {

@@ -76,10 +76,6 @@ export type SessionClientOptions = {
 /** Seconds without reading after which a client may be disconnected: an interval between keep-alive comments. */
 const disconnectedAfter = 15
 
-/** Whether the events of a call are more than may wait for a slow reader. */
-const mayWait = ({ args: { steps, pauses = 100, bytes = 0 } }: Call): boolean =>
-  Math.min(steps, pauses) * bytes > 1024 * 1024
-
 const mayMiss = ({ args }: Call): boolean => args.steps > keptNotifications
 
 const acceptMessage = ({ params }: Message) => ({ action: 'accept', content: { word: params?.message } })
@@ -298,11 +294,9 @@ export class SessionClient {
       if (call.isOver) this.world.beside(checkEnd())
       onEvent()
     }
-    // Clients of older versions take the end of a stream as final. One that reads nothing for some time is disconnected, and so is one
-    // with a slow connection that takes as long for a part of what waits.
+    // Clients of older versions take the end of a stream as final. One that reads nothing for some time is disconnected.
     const { protocolVersion } = this.#options
-    const mayEnd = this.world.heldSeconds >= disconnectedAfter || mayWait(call)
-    const isFinal = protocolVersion < '2025-11-25' && !call.isCancelling && !mayEnd
+    const isFinal = protocolVersion < '2025-11-25' && !call.isCancelling && this.world.heldSeconds < disconnectedAfter
     assert.ok(call.isOver || !isFinal, `${key}: the stream of a client of ${protocolVersion} ended before the answer`)
     return wait
   }
