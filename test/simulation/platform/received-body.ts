@@ -128,14 +128,22 @@ export class SimulatedBody implements ReceivedBody {
     }
   }
 
-  /** Returns what the client reads next: at most as much as it reads in a second. */
+  /** Returns what the client reads next: all that has arrived or, slowly, at most as much as it reads in a second. */
   #next(): Chunk | undefined {
-    const chunk = this.#chunks.shift()
     const { until, bytesPerSecond } = this.#slow
-    if (!chunk || this.#network.loop.now >= until || chunk.bytes <= bytesPerSecond) return chunk
-    const rest = { text: chunk.text.slice(bytesPerSecond), bytes: chunk.bytes - bytesPerSecond }
-    this.#chunks.unshift(rest)
-    return { text: chunk.text.slice(0, bytesPerSecond), bytes: bytesPerSecond }
+    const [first] = this.#chunks
+    if (!first || this.#network.loop.now >= until) return this.#chunks.shift()
+    if (first.bytes > bytesPerSecond) {
+      this.#chunks[0] = { text: first.text.slice(bytesPerSecond), bytes: first.bytes - bytesPerSecond }
+      return { text: first.text.slice(0, bytesPerSecond), bytes: bytesPerSecond }
+    }
+    let [text, bytes] = ['', 0]
+    for (let next: Chunk | undefined = first; next && bytes + next.bytes <= bytesPerSecond; [next] = this.#chunks) {
+      this.#chunks.shift()
+      text += next.text
+      bytes += next.bytes
+    }
+    return { text, bytes }
   }
 
   #take({ bytes }: Chunk): void {
