@@ -101,10 +101,12 @@ describe('a subscriber', () => {
       const relay = await listen(stub, ['resource:note://1', 'resource:note://2'])
       const refused = Promise.withResolvers<void>()
       await runInDurableObject<SubscriptionsObject, void>(stub, async (instance, { storage: { sql } }) => {
-        // In one turn, so that the second one is coalesced however busy the machine is.
+        // At one time, so that the second one is coalesced however busy the machine is.
+        const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
         const first = instance.publish(note(1), ['resource:note://1'])
         sql.exec("CREATE TRIGGER full BEFORE UPDATE ON changes BEGIN SELECT RAISE(ABORT, 'full'); END")
         await Promise.all([first, instance.publish(note(1), ['resource:note://1'])])
+        clock.mockRestore()
       })
       setTimeout(refused.resolve, 150)
       await refused.promise
