@@ -10,9 +10,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const error = (supported: number) => ({
   code: -32603,
-  message: expect.stringContaining(
-    `A newer release stored this object (schema 99; this one reads ${supported})`,
-  ),
+  message: expect.stringContaining(`A newer release stored this object (schema 99; this one reads ${supported})`),
   data: { reason: 'newer_schema', retryable: true },
 })
 
