@@ -115,7 +115,7 @@ describe('a task runs as the auth of its tenant says', () => {
 
   test.each<[string, TenantOptions, string]>([
     ['several issuers', { auth: bearer({ verify: () => ada }) }, 'may have several issuers'],
-    ['plugins', { auth: apiKeys() }, 'has plugins, whose classes'],
+    ['plugins', { auth: apiKeys() }, 'has plugins with classes to export'],
     ['no auth', { auth: {} as never }, 'must be an auth such as bearer'],
   ])('of none with %s', async (_, options, problem) => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
