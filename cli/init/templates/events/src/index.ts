@@ -22,7 +22,7 @@ const orderPaid = event('order.paid', {
 
 server.tool(
   'pay_order',
-  { description: 'Pays an order', inputSchema: Order, annotations: { idempotentHint: true } },
+  { description: 'Pays an order', inputSchema: Order, scopes: [], annotations: { idempotentHint: true } },
   async (order, { principal }) => {
     if (!principal) throw new ToolError('Sign in first')
     // Replace this with real work. An event with the same id reaches the agents of the user once.
@@ -38,6 +38,8 @@ const worker = serve(server, {
     ...(env.KEYS ? { keys: JSON.parse(env.KEYS) } : {}),
     // Without `reauthorize`, an agent subscribes again each hour.
   }),
+  // No web page calls this server.
+  origins: [],
   plugins: [sessions(), events([orderPaid])],
 })
 export default worker
