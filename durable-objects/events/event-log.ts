@@ -42,7 +42,7 @@ export class EventLog {
   readonly #pages = new PageQueue()
   #count: number | undefined
   #last: number | undefined
-  /** What is stored of it. */
+  /** The stored position of the last event that was deleted; `undefined`: it was not read yet. */
   #lastPruned: number | undefined
 
   /** @param name of the event */
