@@ -1,5 +1,6 @@
 /** The wrangler of a project: reads its configuration, builds and runs it. */
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -99,30 +100,22 @@ export function wranglerOf(folder: string): Wrangler {
   return {
     readConfig: (file) => readConfig(join(folder, file)),
     parseConfig(file, text) {
-      const out = temporaryFolder()
+      const out = createFolder()
       try {
         const path = join(out, basename(file))
         writeFileSync(path, text)
         return readConfig(path)
       } finally {
-        rmSync(out, { recursive: true, force: true })
+        removeFolder(out)
       }
     },
     async bundle(file, date) {
-      const out = temporaryFolder()
-      const remove = () => rmSync(out, { recursive: true, force: true })
-      // Another handler, such as one of wrangler, may end the process first.
-      const stop = (signal: NodeJS.Signals) => {
-        remove()
-        process.kill(process.pid, signal)
-      }
-      process.once('SIGINT', stop).once('SIGTERM', stop).once('exit', remove)
+      const out = createFolder()
       try {
         await build(program, folder, out, ['--config', file, '--compatibility-date', date])
         return bundleIn(out)
       } finally {
-        remove()
-        process.off('SIGINT', stop).off('SIGTERM', stop).off('exit', remove)
+        removeFolder(out)
       }
     },
     run: (file, vars, urlsOf) =>
@@ -130,8 +123,43 @@ export function wranglerOf(folder: string): Wrangler {
   }
 }
 
-const temporaryFolder = () =>
-  withPath('create a folder in', tmpdir(), () => mkdtempSync(join(tmpdir(), 'edgemcp-doctor-')))
+/** Temporary folders, and builds that write into them. None of them outlives this process. */
+const folders = new Set<string>()
+const builds = new Set<ChildProcess>()
+
+let isWatching = false
+
+function createFolder(): string {
+  // A signal between the creation of a folder and a listener for signals would leave the folder behind.
+  if (!isWatching) process.on('SIGINT', endBy).on('SIGTERM', endBy).on('exit', removeAll)
+  isWatching = true
+  const folder = withPath('create a folder in', tmpdir(), () => mkdtempSync(join(tmpdir(), 'edgemcp-doctor-')))
+  folders.add(folder)
+  return folder
+}
+
+function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+  folders.delete(folder)
+}
+
+function removeAll(): void {
+  for (const build of builds) build.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+}
+
+/**
+ * A build that still runs could create its folder again, so this process waits for its end. It stays a listener until then:
+ * the listeners of wrangler end a process that has no others.
+ */
+async function endBy(signal: NodeJS.Signals): Promise<void> {
+  const ended = [...builds].map((build) => once(build, 'close'))
+  removeAll()
+  await Promise.all(ended)
+  removeAll()
+  process.off('SIGINT', endBy).off('SIGTERM', endBy)
+  process.kill(process.pid, signal)
+}
 
 const metafile = 'edgemcp-metafile.json'
 
@@ -139,10 +167,12 @@ function build(program: string, folder: string, out: string, options: readonly s
   const args = [program, 'deploy', '--dry-run', ...options, '--outdir', out, '--metafile', join(out, metafile)]
   const env = { ...process.env, WRANGLER_LOG: 'error', NODE_ENV: 'production', FORCE_COLOR: '0' }
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8 }, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8 }, (error, stdout, stderr) => {
+      builds.delete(child)
       if (error) reject(new Error(messageIn(`${stderr}\n${stdout}`)))
       else resolve()
     })
+    builds.add(child)
   })
 }
 

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { CliError } from '../../cli/cli-error.ts'
@@ -940,6 +940,27 @@ test('a package.json that is not JSON is an error that names it', () => {
 const emptyBundle: Awaited<ReturnType<Wrangler['bundle']>> = { exports: [], size: 0, inputs: [] }
 const started: Awaited<ReturnType<Wrangler['run']>> = { isUp: true, log: [] }
 
+/** A wrangler whose builds write until they are killed, whatever removes their folder, and whose Worker never starts. */
+function writeStubbornWrangler(folder: string): void {
+  rmSync(join(folder, 'node_modules'))
+  const wrangler = join(folder, 'node_modules/wrangler')
+  mkdirSync(wrangler, { recursive: true })
+  writeFileSync(
+    join(wrangler, 'index.js'),
+    `const { mkdirSync, writeFileSync } = require('node:fs')
+if (require.main === module) {
+  process.on('SIGINT', () => {})
+  const out = process.argv[process.argv.indexOf('--outdir') + 1]
+  setInterval(() => mkdirSync(out, { recursive: true }), 1)
+  setTimeout(() => writeFileSync('writes', ''), 10)
+  setTimeout(() => process.exit(), 60_000)
+}
+exports.experimental_readRawConfig = () => ({ rawConfig: {} })
+exports.createTestHarness = () => ({ listen: () => new Promise(() => {}), getLogs: () => [], close: async () => {} })
+`,
+  )
+}
+
 describe('edgemcp doctor', () => {
   const doctor = (...args: string[]) =>
     new Promise<{ code: number | null; said: string; complained: string }>((resolve) => {
@@ -983,8 +1004,12 @@ describe('edgemcp doctor', () => {
     })
   })
 
-  test('leaves no files of the build behind when Ctrl+C ends it', async () => {
+  test.each([
+    ['', () => {}],
+    [' and the build goes on', writeStubbornWrangler],
+  ])('leaves no files of the build behind when Ctrl+C ends it%s', async (_, change) => {
     using project = write(inToml)
+    change(project.folder)
     const temporary = join(project.folder, 'temporary')
     mkdirSync(temporary)
     const env = { ...process.env, TMPDIR: temporary }
@@ -995,7 +1020,8 @@ describe('edgemcp doctor', () => {
     })
     const ended = once(started, 'exit')
     const folders = () => readdirSync(temporary).filter((name) => name.startsWith('edgemcp-doctor-'))
-    await vi.waitUntil(() => folders().length > 0, { timeout: 30_000, interval: 5 })
+    const isWriting = () => change !== writeStubbornWrangler || existsSync(join(project.folder, 'writes'))
+    await vi.waitUntil(() => folders().length > 0 && isWriting(), { timeout: 30_000, interval: 5 })
     process.kill(-(started.pid ?? 0), 'SIGINT')
     await ended
     expect(folders()).toEqual([])
