@@ -22,7 +22,7 @@ import type {
 } from './rpc.ts'
 
 /**
- * Times are milliseconds since 1970.
+ * Times are milliseconds since 1970. The name and the id are the identity of an event: events of two names may have one id.
  *
  * | table           | a row is                                                                     | until                     |
  * |-----------------|------------------------------------------------------------------------------|---------------------------|
@@ -39,14 +39,14 @@ CREATE TABLE subscriptions (id TEXT PRIMARY KEY, version INTEGER NOT NULL, name 
   suspended INTEGER NOT NULL DEFAULT 0, rejections INTEGER NOT NULL DEFAULT 0, lastDeliveryAt INTEGER, lastError TEXT, failedSince INTEGER);
 CREATE TABLE verified (url TEXT NOT NULL, client TEXT NOT NULL, PRIMARY KEY (url, client));
 CREATE TABLE failures (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
-CREATE TABLE events (id TEXT PRIMARY KEY, body TEXT, at INTEGER NOT NULL, position INTEGER NOT NULL);
+CREATE TABLE events (name TEXT NOT NULL, id TEXT NOT NULL, body TEXT, at INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (name, id));
 CREATE INDEX events_at ON events (at);
-CREATE TABLE deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, subscription TEXT NOT NULL, key TEXT,
+CREATE TABLE deliveries (seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, event TEXT NOT NULL, subscription TEXT NOT NULL, key TEXT,
   attempts INTEGER NOT NULL DEFAULT 0, due INTEGER, reason TEXT, endedAt INTEGER);
 CREATE INDEX deliveries_due ON deliveries (due);
 CREATE INDEX deliveries_next ON deliveries (subscription, due, seq);
 CREATE INDEX deliveries_of ON deliveries (subscription, key, seq);
-CREATE INDEX deliveries_event ON deliveries (event);`
+CREATE INDEX deliveries_event ON deliveries (name, event);`
 
 type Subscription = {
   id: string
@@ -67,8 +67,8 @@ type Subscription = {
 }
 /** A verification that runs. `isSuperseded`: its subscription was ended, or is verified again. */
 type Verification = { readonly id: string; isSuperseded: boolean; readonly ended: PromiseWithResolvers<void> }
-type Delivery = { seq: number; event: string; subscription: string; due: number; attempts: number }
-type DeadDelivery = Omit<Delivery, 'due' | 'attempts'> & { reason: DeadLetter['reason']; endedAt: number }
+type Delivery = { seq: number; name: string; event: string; subscription: string; due: number; attempts: number }
+type DeadDelivery = Pick<Delivery, 'seq' | 'event' | 'subscription'> & { reason: DeadLetter['reason']; endedAt: number }
 
 /**
  * Whether a row of `deliveries AS one` has its turn: those with the same key wait for each other, and those of a subscription that is suspended
@@ -164,7 +164,7 @@ export class EventOwner {
   /** Returns the position of the first event that is still on its way to a subscription; `Infinity` without one. */
   #firstPending(id: string): number {
     const [row] = this.#tables.query<{ first: number | null }>(
-      'SELECT min(position) AS first FROM events WHERE id IN (SELECT event FROM deliveries WHERE subscription = ? AND due IS NOT NULL)',
+      'SELECT min(position) AS first FROM events WHERE (name, id) IN (SELECT name, event FROM deliveries WHERE subscription = ? AND due IS NOT NULL)',
       id,
     )
     return row?.first ?? Number.POSITIVE_INFINITY
@@ -216,16 +216,18 @@ export class EventOwner {
   async deliver({ id, body, key, position }: LoggedEvent, members: readonly MemberId[]): Promise<readonly MemberId[]> {
     const known = members.flatMap((member) => this.#find(member.id) ?? [])
     const ended = members.filter((member) => !known.some((subscription) => subscription.id === member.id))
-    const isKnown = this.#tables.query('SELECT 1 FROM events WHERE id = ?', id).length > 0
+    // They are subscriptions to one event.
+    const name = known[0]?.name ?? ''
+    const isKnown = this.#tables.query('SELECT 1 FROM events WHERE name = ? AND id = ?', name, id).length > 0
     if (known.length === 0 || isKnown) return ended
     const now = Date.now()
     this.#storage.transactionSync(() => {
-      this.#storage.sql.exec('INSERT INTO events VALUES (?, ?, ?, ?)', id, body, now, position)
+      this.#storage.sql.exec('INSERT INTO events VALUES (?, ?, ?, ?, ?)', name, id, body, now, position)
       for (const { id: subscription, suspended, refreshBefore } of known) {
         const due = suspended ? refreshBefore : now
         this.#storage.sql.exec(
-          'INSERT INTO deliveries (event, subscription, key, due) VALUES (?, ?, ?, ?)',
-          ...[id, subscription, key ?? null, due],
+          'INSERT INTO deliveries (name, event, subscription, key, due) VALUES (?, ?, ?, ?, ?)',
+          ...[name, id, subscription, key ?? null, due],
         )
       }
       this.#dropOldest()
@@ -265,8 +267,7 @@ export class EventOwner {
 
   #deadDeliveries(name?: string): DeadDelivery[] {
     return this.#tables.query<DeadDelivery>(
-      `SELECT seq, event, subscription, reason, endedAt FROM deliveries WHERE due IS NULL
-        AND subscription IN (SELECT id FROM subscriptions WHERE name = coalesce(?, name)) ORDER BY endedAt, seq`,
+      'SELECT seq, event, subscription, reason, endedAt FROM deliveries WHERE due IS NULL AND name = coalesce(?, name) ORDER BY endedAt, seq',
       name ?? null,
     )
   }
@@ -321,7 +322,7 @@ export class EventOwner {
       const free = maxRunningEach - (running.get(id)?.length ?? 0)
       if (free <= 0) return []
       const rows = this.#tables.query<Delivery>(
-        `SELECT seq, event, subscription, due, attempts FROM deliveries AS one WHERE subscription = ? AND due <= ? AND ${hasTurn}
+        `SELECT seq, name, event, subscription, due, attempts FROM deliveries AS one WHERE subscription = ? AND due <= ? AND ${hasTurn}
           ORDER BY due, seq LIMIT ${maxRunningEach}`,
         id,
         Date.now(),
@@ -348,9 +349,13 @@ export class EventOwner {
   }
 
   async #attempt(delivery: Delivery): Promise<void> {
-    const { event, subscription: id } = delivery
+    const { name, event, subscription: id } = delivery
     const subscription = this.#find(id)
-    const [row] = this.#tables.query<{ body: string | null }>('SELECT body FROM events WHERE id = ?', event)
+    const [row] = this.#tables.query<{ body: string | null }>(
+      'SELECT body FROM events WHERE name = ? AND id = ?',
+      name,
+      event,
+    )
     if (!subscription || !row?.body) return this.#finish(delivery)
     const deciding = this.#host.terminationOf(subscription).then((termination) => ({ termination }))
     const decided = await waitAtMost(this.#host.limits.timeoutMs, deciding)
@@ -425,17 +430,18 @@ export class EventOwner {
   #deleteDeadLetters(): void {
     const newest = `SELECT seq FROM deliveries WHERE due IS NULL ORDER BY endedAt DESC, seq DESC LIMIT ${maxDeadLetters}`
     const old = this.#tables.query<Delivery>(
-      `SELECT seq, event FROM deliveries WHERE due IS NULL AND (endedAt <= ? OR seq NOT IN (${newest}))`,
+      `SELECT seq, name, event FROM deliveries WHERE due IS NULL AND (endedAt <= ? OR seq NOT IN (${newest}))`,
       Date.now() - deadLetterMs,
     )
     for (const delivery of old) this.#finish(delivery)
   }
 
-  #finish({ seq, event }: Pick<Delivery, 'seq' | 'event'>): void {
+  #finish({ seq, name, event }: Pick<Delivery, 'seq' | 'name' | 'event'>): void {
     this.#storage.transactionSync(() => {
       this.#tables.query('DELETE FROM deliveries WHERE seq = ?', seq)
       this.#tables.query(
-        'UPDATE events SET body = NULL WHERE id = ? AND id NOT IN (SELECT event FROM deliveries)',
+        'UPDATE events SET body = NULL WHERE name = ? AND id = ? AND (name, id) NOT IN (SELECT name, event FROM deliveries)',
+        name,
         event,
       )
     })
@@ -474,7 +480,7 @@ export class EventOwner {
       if (ended.length === 0) return false
       this.#tables.query('DELETE FROM deliveries WHERE subscription = ?', id)
       this.#tables.query('DELETE FROM verified WHERE url = ? AND url NOT IN (SELECT url FROM subscriptions)', url)
-      const unsent = 'body IS NOT NULL AND id NOT IN (SELECT event FROM deliveries)'
+      const unsent = 'body IS NOT NULL AND (name, id) NOT IN (SELECT name, event FROM deliveries)'
       this.#tables.query(`UPDATE events SET body = NULL WHERE ${unsent}`)
       return true
     })

@@ -78,6 +78,26 @@ test('events that are dropped, because too many wait, are dead letters, which pr
   expect(totalsOf(receiver).slice(5)).toEqual([6, 7, 8, 9])
 })
 
+test('of two events with one id are sent again each by its name', async () => {
+  internet.users.set('names', ['audit'])
+  const receiver = new Receiver(internet, 'names')
+  await using one = await subscribed({ subject: 'names', scopes: ['audit'] }, receiver, 'names')
+  await one.client.request('events/subscribe', { ...wanting(receiver, ''), name: 'order.audited', arguments: {} })
+  const send = (name: string, payload: object) => publish(name, payload, { everyone: true }, { id: 'order-7' })
+  receiver.answers = answering(410)
+  await send('order.paid', { shop: 'names', total: 1 })
+  await receiver.received(1)
+  await send('order.audited', { id: '7' })
+  await expect.poll(() => lettersOf('names', 'order.audited')).toMatchObject([{ id: 'order-7' }])
+  receiver.answers = answering(204)
+  for (const name of ['order.audited', 'order.paid']) {
+    expect(await redeliver('names', ['order-7'], name)).toBe(1)
+    await expect.poll(() => lettersOf('names', name)).toEqual([])
+  }
+  const events = await receiver.received(4)
+  expect(events.slice(2).map(({ name }) => name)).toEqual(['order.audited', 'order.paid'])
+})
+
 test('end with their subscription', async () => {
   const receiver = new Receiver(internet, 'ended')
   await using one = await subscribed('ended', receiver, 'ended')

@@ -637,6 +637,17 @@ test('an event that is published twice with one id is delivered once', async () 
   expect(events.map(({ id }) => id)).toEqual(['order-1', 'order-2'])
 })
 
+test('events of two names with one id are both delivered', async () => {
+  internet.users.set('names', ['audit'])
+  const receiver = new Receiver(internet, 'names')
+  await using one = await subscribed({ subject: 'names', scopes: ['audit'] }, receiver, 'names')
+  await one.client.request('events/subscribe', { ...wanting(receiver, ''), name: 'order.audited', arguments: {} })
+  await publish('order.audited', { id: '7' }, { everyone: true }, { id: 'order-7' })
+  await publish('order.paid', { shop: 'names', total: 1 }, { everyone: true }, { id: 'order-7' })
+  const events = await receiver.received(2)
+  expect(events.map(({ name }) => name).sort()).toEqual(['order.audited', 'order.paid'])
+})
+
 test.each(['', 'a.b', 'a b', 'a\n', 'ä', 'x'.repeat(129), 5])('the id %j is refused', async (id) => {
   const publishing = publish('order.paid', { shop: 'x', total: 1 }, { everyone: true }, { id })
   await expect(publishing).rejects.toThrow('"id" of publish() of event "order.paid" must be 1 to 128 printable')

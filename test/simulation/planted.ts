@@ -1127,7 +1127,7 @@ export const planted: readonly PlantedDefect[] = [
     file: `${events}/event-owner.ts`,
     search: "if (!subscription) return false\n    await this.#end(subscription, 'unsubscribed')\n",
     replacement:
-      "if (!subscription) return false\n    await this.#terminate({ seq: 0, event: '', subscription: id, due: 0, attempts: 0 }, subscription, { reason: '', error: { code: 0, message: '' } }, await this.#secretsOf(subscription))\n",
+      "if (!subscription) return false\n    await this.#terminate({ seq: 0, name: '', event: '', subscription: id, due: 0, attempts: 0 }, subscription, { reason: '', error: { code: 0, message: '' } }, await this.#secretsOf(subscription))\n",
     clients: ['event subscribers'],
   },
   {

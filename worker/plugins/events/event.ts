@@ -98,8 +98,9 @@ export type PublishOptions = {
   /** Events with the same key reach each subscription in the order in which they were published. Default: in any order. */
   readonly key?: string
   /**
-   * Id of the event: 1 to 128 printable ASCII characters without spaces and dots. Of several events with one id, webhooks of a user receive the
-   * first, for a day. The log has all of them, with this `eventId`. Default: a new id.
+   * Id of the event: 1 to 128 printable ASCII characters without spaces and dots. Of several events with one name and one id, webhooks of a user
+   * receive the first, for a day. The log has all of them, with this `eventId`. Receivers may ignore an id that they have had with another name.
+   * Default: a new id.
    */
   readonly id?: string
 }
