@@ -532,15 +532,20 @@ export class EventOwner {
     // It counts as failed until it succeeds: others may begin meanwhile.
     const failure = this.#addFailure()
     try {
-      const { verificationsOfHost: max, timeoutMs } = this.#host.limits
-      const isAdmitted = await this.#host.receiver(new URL(url).host).admit()
-      if (!isAdmitted) return { kind: 'exhausted', limit: 'verificationsOfHost', max }
-      // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
+      // The alarm deletes what is stored, also if no verification is admitted. It takes the place of one whose handler runs, and which would be
+      // repeated if this object is lost.
       await this.#alarms.add(Math.min(Date.now() + hourMs, this.#nextDue() ?? Number.POSITIVE_INFINITY))
+      // A host is one receiver with all of its ports, and with the final dot of its name.
+      const receiver = this.#host.receiver(new URL(url).hostname.replace(/\.$/, ''))
+      const max = await receiver.admit(this.#name)
+      if (max !== undefined) {
+        this.#tables.query('DELETE FROM failures WHERE id = ?', failure)
+        return { kind: 'exhausted', limit: 'verificationsOfHost', max }
+      }
       const challenge = randomText()
       const body = JSON.stringify({ type: 'verification', challenge })
       const webhook = { url, secrets: [secret], subscription: id, id: `msg_verification_${randomText()}`, body }
-      const reason = reasonOf(await postWebhook(webhook, timeoutMs, true), challenge)
+      const reason = reasonOf(await postWebhook(webhook, this.#host.limits.timeoutMs, true), challenge)
       if (reason !== undefined) return { kind: 'unverified', reason }
       if (verification.isSuperseded) return { kind: 'unverified', reason: 'challenge_failed' }
       this.#tables.query('DELETE FROM failures WHERE id = ?', failure)

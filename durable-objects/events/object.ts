@@ -46,8 +46,8 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
   readonly #owner: EventOwner
   readonly #index: EventIndex
   readonly #host: EventsHost
-  /** Verifications of the last minute, in milliseconds since 1970. */
-  #admitted: readonly number[] = []
+  /** Verifications of the last minute. `at`: milliseconds since 1970. */
+  #admitted: readonly { readonly owner: string; readonly at: number }[] = []
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: EventsHost) {
     super(ctx, env)
@@ -120,12 +120,16 @@ export class Events extends DurableObject implements EventOwnerRpc, EventIndexRp
     return this.#index.streams.open(request)
   }
 
-  async admit(): Promise<boolean> {
+  async admit(owner: string): Promise<number | undefined> {
     const now = Date.now()
-    this.#admitted = this.#admitted.filter((at) => at > now - minuteMs)
-    if (this.#admitted.length >= this.#host.limits.verificationsOfHost) return false
-    this.#admitted = [...this.#admitted, now]
-    return true
+    this.#admitted = this.#admitted.filter(({ at }) => at > now - minuteMs)
+    const { verificationsOfHost: max } = this.#host.limits
+    // One user must not use up what others need.
+    const share = Math.max(1, Math.floor(max / 10))
+    if (this.#admitted.filter((one) => one.owner === owner).length >= share) return share
+    if (this.#admitted.length >= max) return max
+    this.#admitted = [...this.#admitted, { owner, at: now }]
+    return undefined
   }
 
   override async alarm(): Promise<void> {

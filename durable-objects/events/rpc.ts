@@ -99,8 +99,8 @@ export interface EventOwnerRpc {
 
 /** The RPC interface of the object of a host: it counts the verifications of all users, in memory. */
 export interface EventReceiverRpc {
-  /** Counts a verification. Returns false if there were too many in the last minute. */
-  admit(): Promise<boolean>
+  /** Counts a verification. Returns the limit of the user, or that of all, if the last minute has reached it. @param owner name of its object */
+  admit(owner: string): Promise<number | undefined>
 }
 
 /** Names a subscription in the index of its event. A later version replaces an earlier one, whichever arrives first. */

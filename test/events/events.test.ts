@@ -419,6 +419,31 @@ describe('subscriptions', () => {
     expect(posts).toBe(20)
   })
 
+  test('of a user are verified 30 times in a minute at one host, with any port and spelling; others have their own share', async () => {
+    const hosts = ['shared.example', 'SHARED.example:8443', 'shared.example.']
+    for (const host of hosts)
+      internet.hosts.set(host.toLowerCase(), async (request) => {
+        const { challenge } = (await request.json()) as { challenge: string }
+        return Response.json({ challenge })
+      })
+    const delivery = (made: number) =>
+      wanting({ url: `https://${hosts[made % 3]}/`, secret: secretOf('shared') }, 'shared')
+    await using client = await clientOf('often')
+    for (let made = 0; made < 30; made++) {
+      await client.request('events/subscribe', delivery(made))
+      await client.request('events/unsubscribe', delivery(made))
+    }
+    // Those that are refused are no failed verifications, of which a user has 20.
+    for (let made = 0; made < 21; made++)
+      await expect(client.request('events/subscribe', delivery(made))).rejects.toMatchObject({
+        code: -32013,
+        data: { limit: 'verificationsOfHost', max: 30 },
+      })
+    await using other = await clientOf('seldom')
+    for (const made of hosts.keys())
+      expect(await other.request('events/subscribe', delivery(made))).toMatchObject({ id: expect.any(String) })
+  })
+
   test('without reauthorize last as long as the token, and an hour at most', async () => {
     await using plain = await startServer('test/events/server', { PLAIN: '1' }, (request) => internet.answer(request))
     const minutes = async (claims: object) => {
