@@ -86,6 +86,33 @@ async function waiting(token: string) {
   }
 }
 
+/** The same client signs in again. */
+async function again({ id, secret }: Registered, browser = new Browser()) {
+  const asked = people.ask({ id, secret })
+  const form = people.codeForm(asked, await people.code(asked, browser))
+  return (await (await people.token(form)).json()) as Tokens
+}
+
+const signOut = () => ask('signOut', { issuer: server.url.origin, subject: `github.${gitHub.account.id}` })
+
+type SignedIn = Awaited<ReturnType<RawClient['signIn']>>
+
+const refresh = ({ client, tokens }: Pick<SignedIn, 'client' | 'tokens'>) =>
+  people.token(people.refreshForm(client, tokens.refresh_token))
+
+/** All that ends the access of an app. */
+const ends: readonly { readonly what: string; readonly end: (signedIn: SignedIn) => Promise<unknown> }[] = [
+  { what: 'the operator signs the user out', end: signOut },
+  {
+    what: 'the user ends it at the account page',
+    async end({ client }) {
+      const browser = new Browser()
+      await browser.open(people.at('/oauth/account'))
+      await browser.visit(people.at('/oauth/account'), new URLSearchParams({ client: client.id }))
+    },
+  },
+]
+
 const refused = "reauthorize of the server's auth refused the caller who began it"
 
 describe('of an API key', () => {
@@ -135,7 +162,7 @@ describe('of a user who signed in', () => {
     const one = await subscribed(tokens.access_token, 'named')
     expect(one.hours).toBe(7 * 24)
     await one.receives()
-    await ask('signOut', { issuer: server.url.origin, subject: `github.${gitHub.account.id}` })
+    await signOut()
     expect(await one.ends()).toContain(refused)
   })
 
@@ -189,13 +216,6 @@ describe('of a user who signed in', () => {
     expect(await one.ends()).toContain('visibleTo')
   })
 
-  /** The same client signs in again. */
-  async function again({ id, secret }: Registered) {
-    const asked = people.ask({ id, secret })
-    const form = people.codeForm(asked, await people.code(asked))
-    return (await (await people.token(form)).json()) as Tokens
-  }
-
   test('go on when the client signs in again, and end with that grant', async () => {
     const { client, tokens } = await people.signIn(new Browser())
     const [goOn, one] = [await waiting(tokens.access_token), await subscribed(tokens.access_token)]
@@ -216,11 +236,13 @@ describe('of a user who signed in', () => {
     expect(await one.ends()).toContain(refused)
   })
 
-  test('end when the user has signed out, also if the client signs in again', async () => {
-    const { client, tokens } = await people.signIn(new Browser())
+  test.each(ends)('end when $what, also if the client signs in again', async ({ end }) => {
+    const signedIn = await people.signIn(new Browser())
+    const { client, tokens } = signedIn
     const one = await subscribed(tokens.access_token)
     const fails = await waiting(tokens.access_token)
-    await ask('signOut', { issuer: server.url.origin, subject: `github.${gitHub.account.id}` })
+    await end(signedIn)
+    expect((await refresh(signedIn)).status).toBe(400)
     const later = await again(client)
     expect((await fails('failed', later.access_token)).error).toMatchObject({
       message: `The task was stopped: ${refused}`,
@@ -260,4 +282,17 @@ test('of keys and grants end when these expire', async () => {
   await server.advance(4 * 3_600_000)
   expect(await ofKey.ends()).toContain(refused)
   expect(await ofGrant.ends()).toContain(refused)
+})
+
+test('end when the end of access is no longer remembered, also if the client signs in again', async () => {
+  await server.reload({ DEPLOYED: 'forgetting' })
+  const { client, tokens } = await people.signIn(new Browser())
+  const [one, fails] = [await subscribed(tokens.access_token), await waiting(tokens.access_token)]
+  await signOut()
+  await server.advance(4 * 3_600_000)
+  const later = await again(client)
+  expect((await fails('failed', later.access_token)).error).toMatchObject({
+    message: `The task was stopped: ${refused}`,
+  })
+  expect(await one.ends()).toContain(refused)
 })

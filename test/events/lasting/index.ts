@@ -31,6 +31,8 @@ const keyOptions: Readonly<Record<string, ApiKeysOptions>> = {
 const signInOptions: Readonly<Record<string, Partial<SignInOptions>>> = {
   // All auths know their issuers.
   strict: { origin: 'https://mcp.example.com' },
+  // Approvals are not remembered: an end of access is, for little longer than a refresh token lasts.
+  forgetting: { rememberConsent: 0 },
 }
 const keys = apiKeys({ tokenCacheMs: 0, ...keyOptions[DEPLOYED] })
 const people = signIn({

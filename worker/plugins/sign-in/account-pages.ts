@@ -35,17 +35,17 @@ const maxFormBytes = 64 * 1024
 export class AccountPages {
   readonly #providers: readonly IdentityProvider[]
   readonly #all: readonly IdentityProvider[]
-  readonly #endedSeconds: number
+  readonly #endedMs: number
 
   /**
    * @param providers with which users sign in
    * @param all these, and those that are only connected
-   * @param endedSeconds for which the end of access is remembered
+   * @param endedMs milliseconds for which the end of access is remembered
    */
-  constructor(providers: readonly IdentityProvider[], all: readonly IdentityProvider[], endedSeconds: number) {
+  constructor(providers: readonly IdentityProvider[], all: readonly IdentityProvider[], endedMs: number) {
     this.#providers = providers
     this.#all = all
-    this.#endedSeconds = endedSeconds
+    this.#endedMs = endedMs
   }
 
   /** Answers a request for the page; `undefined` for another path. */
@@ -145,7 +145,7 @@ ${
   }
 
   #grantsOf({ oauth, objectOf }: Pick<AccountServices, 'oauth' | 'objectOf'>): UserGrants {
-    return new UserGrants(oauth, objectOf, this.#endedSeconds)
+    return new UserGrants(oauth, objectOf, this.#endedMs)
   }
 }
 

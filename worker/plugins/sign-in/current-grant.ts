@@ -10,10 +10,13 @@ export const grantClaims = ['sub', 'tenant', 'grant_id', 'iat']
 /**
  * Returns the grant of a stored principal with its key; `undefined` once it has ended. When a registered client signs its user in again, or an
  * organization does, a new grant takes the place of the one before.
+ *
+ * @param rememberMs milliseconds for which the end of access is remembered
  */
 export async function currentGrant(
   objectOf: ObjectOf,
   { subject, client, claims }: Principal,
+  rememberMs: number,
 ): Promise<(StoredGrant & { readonly key: string }) | undefined> {
   const { grant_id: grant, tenant, iat }: Readonly<Record<string, unknown>> = claims
   const key = `grant:${subject}:${grant}`
@@ -21,7 +24,8 @@ export async function currentGrant(
   if (own) return own.clientId === client ? { ...own, key } : undefined
   // All installations of an app share the URL of its metadata document. The grant of one takes the place of no other.
   if (client === undefined || URL.canParse(client)) return undefined
-  if ((await EndedAccess.ofGrant(objectOf, subject, client)) >= Number(iat) * 1000) return undefined
+  const endedAt = await EndedAccess.ofStored(objectOf, subject, client, rememberMs)
+  if (!(Number(iat) * 1000 > endedAt)) return undefined
   const listed = await objectOf(`user:${subject}`).list(`grant:${subject}:`)
   const grants = listed.map(({ name, metadata }): Partial<ListedGrant> & { readonly name: string } => ({
     ...Object(metadata),

@@ -1,6 +1,6 @@
 /**
- * Access that a user has ended. Another browser of the user may still remember an approval, or wait at the provider after one: the app must
- * not get access again without a question.
+ * Access that has ended. Another browser of the user may still remember an approval, or wait at the provider after one: the app must not get
+ * access again without a question. Tasks and subscriptions from before must not go on with the access that it gets then.
  */
 import type { AuthRequest } from '@cloudflare/workers-oauth-provider'
 import { encodeBase64url } from '../../protocol/base64url.ts'
@@ -33,6 +33,15 @@ export class EndedAccess {
   static async ofGrant(objectOf: ObjectOf, userId: string, clientId: string): Promise<number> {
     const ends = [EndedAccess.ofAllClients(objectOf, userId), new EndedAccess(objectOf, userId, clientId)]
     return Math.max(...(await Promise.all(ends.map((end) => end.time()))))
+  }
+
+  /**
+   * Returns when the access of a client last ended as far as is known, in milliseconds since 1970: what was stored then, or before, may not go on
+   * with another grant. An end that is no longer remembered may be as late as its memory is long.
+   */
+  static async ofStored(objectOf: ObjectOf, userId: string, clientId: string, rememberMs: number): Promise<number> {
+    const endedAt = await EndedAccess.ofGrant(objectOf, userId, clientId)
+    return Math.max(endedAt, Date.now() - twoStepsMs - rememberMs)
   }
 
   /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if no approval from before can be used. */

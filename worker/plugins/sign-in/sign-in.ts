@@ -133,8 +133,8 @@ class SignInServer {
   readonly #upstreamCache: UpstreamCache
   /** Paths of the authorization server. */
   readonly #paths: ReadonlySet<string>
-  /** Seconds for which the end of all access is remembered: longer than approvals and grants from before. */
-  readonly #endedSeconds: number
+  /** Milliseconds for which the end of access is remembered: as long as approvals and grants last. */
+  readonly #endedMs: number
   #runtime: Runtime | undefined
 
   /** @throws Error for two providers of one name */
@@ -158,8 +158,8 @@ class SignInServer {
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers, (user) => tenantsOf(options, user))
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
-    this.#endedSeconds = Math.max(rememberSeconds, refreshTokenTTL)
-    this.#accounts = new AccountPages(providers, this.#providers, this.#endedSeconds)
+    this.#endedMs = Math.max(rememberSeconds, refreshTokenTTL) * 1000
+    this.#accounts = new AccountPages(providers, this.#providers, this.#endedMs)
     const names = [...this.#providers, ...(options.enterprise?.issuers ?? [])].map(({ name }) => name)
     this.#paths = new Set([
       authorizationServer,
@@ -264,7 +264,7 @@ class SignInServer {
     const site: OAuthSite = { origin: issuer, identity: runtime.identity, resources: [issuer], scopes: [] }
     const objectOf = objectsOf(runtime, site)
     const oauth = this.#servers.helpers(site, objectOf)
-    return { subject, grants: new UserGrants(oauth, objectOf, this.#endedSeconds) }
+    return { subject, grants: new UserGrants(oauth, objectOf, this.#endedMs) }
   }
 
   /** Answers a request to the authorization server; `undefined` for any other request. */
@@ -410,7 +410,7 @@ class SignInServer {
     const keyServers = this.#keyServers
     const providers = this.#providers
     const decide = this.#decide.bind(this)
-    const lifeMs = this.#endedSeconds * 1000
+    const endedMs = this.#endedMs
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
         super(ctx, env, {
@@ -425,7 +425,7 @@ class SignInServer {
             return keyServers.next().fetch(request, site, storage, waitUntil, false, async (refresh) => {
               const decision = await decide(refresh, named, objectOf)
               if (decision.is === 'granted' && decision.decided) {
-                const sealed = await seals(undefined).seal(own.key, JSON.stringify(decision.decided), lifeMs)
+                const sealed = await seals(undefined).seal(own.key, JSON.stringify(decision.decided), endedMs)
                 await own.storage.write(decidedKey, sealed, undefined, undefined)
               }
               return decision
@@ -477,7 +477,8 @@ class SignInServer {
     const { issuer, subject, client, claims } = principal
     const runtime = this.#runtime
     if (!runtime || !('grant_id' in claims)) return undefined
-    const granted = await currentGrant(objectsOf(runtime, { origin: issuer, identity: runtime.identity }), principal)
+    const objectOf = objectsOf(runtime, { origin: issuer, identity: runtime.identity })
+    const granted = await currentGrant(objectOf, principal, this.#endedMs)
     if (!granted) return undefined
     const known = { iss: issuer, sub: subject, client_id: client }
     if (granted.decided === undefined) return { ...claims, ...known, scope: granted.scopes }

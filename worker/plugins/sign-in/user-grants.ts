@@ -47,13 +47,13 @@ const pageSize = 10
 export class UserGrants {
   readonly #oauth: OAuthHelpers
   readonly #objectOf: ObjectOf
-  readonly #endedSeconds: number
+  readonly #endedMs: number
 
-  /** @param endedSeconds for which the end of access is remembered: as long as approvals and grants last */
-  constructor(oauth: OAuthHelpers, objectOf: ObjectOf, endedSeconds: number) {
+  /** @param endedMs milliseconds for which the end of access is remembered: as long as approvals and grants last */
+  constructor(oauth: OAuthHelpers, objectOf: ObjectOf, endedMs: number) {
     this.#oauth = oauth
     this.#objectOf = objectOf
-    this.#endedSeconds = endedSeconds
+    this.#endedMs = endedMs
   }
 
   async list(userId: string): Promise<readonly GrantSummary[]> {
@@ -67,13 +67,13 @@ export class UserGrants {
    * @returns how many grants have ended
    */
   async endAll(userId: string): Promise<number> {
-    await EndedAccess.ofAllClients(this.#objectOf, userId).store(this.#endedSeconds * 1000)
+    await EndedAccess.ofAllClients(this.#objectOf, userId).store(this.#endedMs)
     return this.#end(userId, () => true)
   }
 
   /** Ends the access of a client, which does not get access again without a question, also if it has no grant now. */
   async endClient(userId: string, clientId: string): Promise<void> {
-    await new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedSeconds * 1000)
+    await new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedMs)
     await this.#end(userId, (grant) => grant.clientId === clientId)
   }
 
