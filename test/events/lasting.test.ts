@@ -100,6 +100,14 @@ type SignedIn = Awaited<ReturnType<RawClient['signIn']>>
 const refresh = ({ client, tokens }: Pick<SignedIn, 'client' | 'tokens'>) =>
   people.token(people.refreshForm(client, tokens.refresh_token))
 
+/** Refreshes while the user is somebody whom this server refuses. */
+async function refuse(signedIn: SignedIn, change: Partial<GitHub['account']>): Promise<void> {
+  const account = { ...gitHub.account }
+  Object.assign(gitHub.account, change)
+  await refresh(signedIn)
+  Object.assign(gitHub.account, account)
+}
+
 /** All that ends the access of an app. */
 const ends: readonly { readonly what: string; readonly end: (signedIn: SignedIn) => Promise<unknown> }[] = [
   { what: 'the operator signs the user out', end: signOut },
@@ -111,6 +119,21 @@ const ends: readonly { readonly what: string; readonly end: (signedIn: SignedIn)
       await browser.visit(people.at('/oauth/account'), new URLSearchParams({ client: client.id }))
     },
   },
+  {
+    what: 'the client revokes its refresh token',
+    end: ({ client, tokens }) => people.token({ token: tokens.refresh_token, client_id: client.id }),
+  },
+  {
+    what: 'an old refresh token is sent again',
+    async end({ client, tokens }) {
+      const next = (await (await refresh({ client, tokens })).json()) as Tokens
+      await refresh({ client, tokens: next })
+      await people.token({ ...people.refreshForm(client, tokens.refresh_token), scope: 'notes:read' })
+    },
+  },
+  { what: 'a code is sent twice', end: ({ asked, code }) => people.token(people.codeForm(asked, code)) },
+  { what: 'allow refuses the user at a refresh', end: (signedIn) => refuse(signedIn, { login: 'banned' }) },
+  { what: 'the user has another tenant at a refresh', end: (signedIn) => refuse(signedIn, { name: 'of acme' }) },
 ]
 
 const refused = "reauthorize of the server's auth refused the caller who began it"
@@ -248,6 +271,21 @@ describe('of a user who signed in', () => {
       message: `The task was stopped: ${refused}`,
     })
     expect(await one.ends()).toContain(refused)
+  })
+
+  test('end with the grant that the client revokes. Another one of it, and the approval, go on', async () => {
+    const browser = new Browser()
+    const { client, tokens } = await people.signIn(browser)
+    browser.pages.length = 0
+    const other = await again(client, browser)
+    const [ended, kept] = [await subscribed(tokens.access_token), await subscribed(other.access_token)]
+    await people.token({ token: tokens.refresh_token, client_id: client.id })
+    expect(await ended.ends()).toContain(refused)
+    await kept.receives()
+    expect((await refresh({ client, tokens: other })).status).toBe(200)
+    await again(client, browser)
+    // Signed in twice, without a consent page.
+    expect(browser.pages).toEqual([])
   })
 })
 

@@ -42,6 +42,7 @@ const people = signIn({
   refreshTokenTtl: '3h',
   tenant: ({ name }) => /^of (.*)/.exec(name ?? '')?.[1],
   scopes: ['notes:read', 'notes:write'],
+  allow: ({ login }) => login !== 'banned',
   grantScopes: ({ login }, approved) =>
     login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
   ...signInOptions[DEPLOYED],

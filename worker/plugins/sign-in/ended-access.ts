@@ -29,6 +29,11 @@ export class EndedAccess {
     return new EndedAccess(objectOf, userId, '*')
   }
 
+  /** The end of one grant of a client. Its other grants, and approvals, still count. */
+  static ofOneGrant(objectOf: ObjectOf, userId: string, clientId: string): EndedAccess {
+    return new EndedAccess(objectOf, userId, `grant of ${clientId}`)
+  }
+
   /** Returns when the access of a client was ended, alone or with all others, in milliseconds since 1970; 0 if it was not. */
   static async ofGrant(objectOf: ObjectOf, userId: string, clientId: string): Promise<number> {
     const ends = [EndedAccess.ofAllClients(objectOf, userId), new EndedAccess(objectOf, userId, clientId)]
@@ -40,8 +45,11 @@ export class EndedAccess {
    * with another grant. An end that is no longer remembered may be as late as its memory is long.
    */
   static async ofStored(objectOf: ObjectOf, userId: string, clientId: string, rememberMs: number): Promise<number> {
-    const endedAt = await EndedAccess.ofGrant(objectOf, userId, clientId)
-    return Math.max(endedAt, Date.now() - twoStepsMs - rememberMs)
+    const ends = await Promise.all([
+      EndedAccess.ofGrant(objectOf, userId, clientId),
+      EndedAccess.ofOneGrant(objectOf, userId, clientId).time(),
+    ])
+    return Math.max(...ends, Date.now() - twoStepsMs - rememberMs)
   }
 
   /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if no approval from before can be used. */

@@ -5,7 +5,7 @@
  */
 import { decodeJwt } from 'jose'
 import { decidedKey, type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
-import type { OAuthSite, ProviderName, SignInRpc } from '../../../durable-objects/sign-in/rpc.ts'
+import type { EntryStorage, OAuthSite, ProviderName, SignInRpc } from '../../../durable-objects/sign-in/rpc.ts'
 import { checkOptions } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import type { Auth, Plugin, Runtime } from '../../plugin.ts'
@@ -421,7 +421,7 @@ class SignInServer {
           },
           answer(request, site, own, named) {
             const objectOf = objectsOf(runtime, site)
-            const storage = storageWith(own, objectOf)
+            const storage = storageWith(own, objectOf, endedMs)
             return keyServers.next().fetch(request, site, storage, waitUntil, false, async (refresh) => {
               const decision = await decide(refresh, named, objectOf)
               if (decision.is === 'granted' && decision.decided) {
@@ -433,7 +433,8 @@ class SignInServer {
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
-            await servers.helpers(site, storageWith(own, objectsOf(runtime, site))).revokeGrant(grant, user)
+            const storage = storageWith(own, objectsOf(runtime, site), endedMs)
+            await servers.helpers(site, storage).revokeGrant(grant, user)
           },
           async endGrants(upstream, keys) {
             const objectOf = objectsOf(runtime, readObjectName(upstream))
@@ -578,11 +579,27 @@ const objectsOf =
   (key) =>
     serverInfo.object<SignInRpc>('McpSignIn', objectName(realm, key))
 
-/** Returns the storage of all keys to a request that has its turn in the object of a grant. */
-const storageWith =
-  (own: OwnGrant, objectOf: ObjectOf): StorageOf =>
-  (key) =>
-    key === own.key ? own.storage : objectOf(key)
+/** What is read here of a grant that the library wrote. */
+type OwnedGrant = { readonly userId: string; readonly clientId: string }
+
+/**
+ * Returns the storage of all keys to a request that has its turn in the object of a grant. A request that deletes the grant ends access: it is
+ * a revocation, or has a token or a user that is refused. A sign-in that replaces the grant deletes it from outside.
+ *
+ * @param endedMs milliseconds for which the end is remembered
+ */
+function storageWith({ key: ownKey, storage }: OwnGrant, objectOf: ObjectOf, endedMs: number): StorageOf {
+  const remove = async (key: string) => {
+    // The library wrote the grant.
+    const grant: OwnedGrant | null = key === ownKey ? JSON.parse((await storage.read(key)) ?? 'null') : null
+    // With an id that installations share, no other grant takes its place: see `currentGrant`.
+    if (grant && !URL.canParse(grant.clientId))
+      await EndedAccess.ofOneGrant(objectOf, grant.userId, grant.clientId).store(endedMs)
+    await storage.remove(key)
+  }
+  const own: EntryStorage = { ...storage, remove }
+  return (key) => (key === ownKey ? own : objectOf(key))
+}
 
 /** Returns the options that `bearer()` has, too. */
 function pickBearer(options: Omit<SignInOptions, 'scopes'>): BearerOptions {
