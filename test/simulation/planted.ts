@@ -164,10 +164,20 @@ export const planted: readonly PlantedDefect[] = [
     means:
       'A slow reader has a part of an event that the log does not have any more, when the object is lost, and loses the result.',
     file: 'worker/http/pass-on-body.ts',
-    search: "if (!isNext) controller.enqueue(utf8('\\nevent: -\\n\\n'))",
-    replacement: 'if (!isNext) return controller.terminate()',
+    search: "controller.enqueue(utf8('\\nevent: -\\n\\n'))",
+    replacement: 'return controller.terminate()',
     clients: ['large calls'],
     kinds: ['crash', 'deploy'],
+  },
+  {
+    name: 'the start of a large event counts as deleted',
+    means:
+      'A client with more of an event than comes in one part, when the object is lost, gets that part as another event.',
+    file: 'worker/http/pass-on-body.ts',
+    search: 'if (left.startsWith(known)) {',
+    replacement: 'if (left === known) {',
+    clients: ['large calls'],
+    kinds: ['crash'],
   },
   {
     name: 'a relay ignores how much waits',

@@ -5,12 +5,15 @@ import { describe, expect, test, vi } from 'vitest'
 import { NewStreams } from '../../durable-objects/session/new-streams.ts'
 import type { Post, SessionRpc } from '../../durable-objects/session/rpc.ts'
 import type { StreamBody } from '../../durable-objects/session/stream-body.ts'
+import { EventStreamReader } from '../../worker/client/event-stream-reader.ts'
 import { emptyContext } from '../../worker/declarations/request-context.ts'
 import { passOnBody } from '../../worker/http/pass-on-body.ts'
 import { continueStream, openRelay } from '../../worker/http/relay.ts'
 import { postToSession, relayRequest } from '../../worker/plugins/sessions/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { firstRelay, readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { eventFrame, primingFrame } from '../../worker/protocol/server-sent-events.ts'
+import { utf8 } from '../../worker/protocol/utf8.ts'
 import { post, postAndRead, postOf, postTo, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -55,7 +58,7 @@ async function bodyBy(write: (writer: WritableStreamDefaultWriter<Uint8Array>) =
 const brokenAfter = (...parts: readonly (Uint8Array | string)[]) =>
   bodyBy(async (writer) => {
     for (const part of parts) {
-      if (part.length > 0) await writer.write(typeof part === 'string' ? new TextEncoder().encode(part) : part)
+      if (part.length > 0) await writer.write(typeof part === 'string' ? utf8(part) : part)
     }
     await writer.abort(new Error('The object is lost')).catch(() => {})
   })
@@ -161,6 +164,52 @@ describe('the body of a running stream', () => {
     expect(await response.text()).toMatch(
       /\n\nid: 1\.9\ndata: \{"part\nevent: -\n\nid: 1\.2\ndata: .*Hello, Ada!.*\n\n$/,
     )
+  })
+
+  /** A body that breaks after so many bytes of its second event. Its relay sends these frames. */
+  async function cutAt(end: number, large: string, frames = large) {
+    const start = utf8(primingFrame('1.0') + eventFrame('{}', '1.1'))
+    const dialed: (string | undefined)[] = []
+    const dial = async (after: string | undefined) => {
+      dialed.push(after)
+      const { 0: relay, 1: object } = new WebSocketPair()
+      object.accept()
+      object.send(relayMessage(frames, '1.2'))
+      object.close(closeCode.complete)
+      return new Response(null, { status: 101, webSocket: relay })
+    }
+    const response = passOnBody({ ...limits, dial }, await brokenAfter(start, utf8(large).subarray(0, end)))
+    const text = await response.text()
+    expect(dialed).toEqual(['1.1'])
+    const reader = new EventStreamReader()
+    const events = [...reader.read(utf8(text))].map(({ id, event, data }) => ({ id, event, data }))
+    return { text, events: events.slice(2), lastId: reader.lastEventId }
+  }
+
+  const large = JSON.stringify({ text: 'äx'.repeat(30_000) })
+
+  test.each([
+    ['in its first 16 KiB', 9000],
+    ['after 16 KiB', 16_384],
+    ['after 50 KiB', 50_000],
+    ['within a character', 30_004],
+    ['before its last line break', -1],
+  ])('continues a large event that was cut %s', async (_, end) => {
+    const { text, events } = await cutAt(end, eventFrame(large, '1.2'))
+    expect(events).toEqual([{ id: '1.2', event: undefined, data: large }])
+    expect(text.match(/^id: 1\.2$/gm)).toHaveLength(1)
+  })
+
+  const next = { id: '1.7', event: undefined, data: '{}' }
+  test.each([
+    ['within its id', 4, []],
+    ['after its id', 8, []],
+    ['within its data', 50_000, [{ id: '1.2', event: '-', data: expect.stringMatching(/^{"text":"ä/) }]],
+    ['before its last line break', -1, [{ id: '1.2', event: undefined, data: large }]],
+  ])('continues after a deleted event that was cut %s, and only what is whole is a message', async (_, end, seen) => {
+    const { events, lastId } = await cutAt(end, eventFrame(large, '1.2'), eventFrame('{}', '1.7'))
+    expect(events).toEqual([...seen, next])
+    expect(lastId).toBe('1.7')
   })
 
   test.each(['before', 'after'])('has no event from a time on, %s its first event', async (when) => {

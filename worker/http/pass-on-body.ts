@@ -69,17 +69,23 @@ export function positionIn(start: string): { lastId: string | undefined; cut: st
   }
 }
 
-/** Leaves out the start of the next event, which the client has. A comment before it would become a part of it. */
+/**
+ * Leaves out the start of the next event, which the client has, in as many parts as it comes. A comment before it would become a part of it.
+ */
 function withoutStart(start: string): TransformStream<Uint8Array, Uint8Array> {
   let left = start
   return new TransformStream({
     transform(frames, controller) {
-      const text = bytewise.decode(frames.subarray(0, left.length))
-      const isNext = text === left
-      if (!isNext && text.startsWith(':')) return
-      // The event was deleted since: what its client has of it becomes an event of a type that clients ignore.
-      if (!isNext) controller.enqueue(utf8('\nevent: -\n\n'))
-      controller.enqueue(isNext ? frames.subarray(left.length) : frames)
+      const known = bytewise.decode(frames.subarray(0, left.length))
+      if (left.startsWith(known)) {
+        left = left.slice(known.length)
+        return controller.enqueue(frames.subarray(known.length))
+      }
+      if (known.startsWith(':')) return
+      // The event was deleted since: what its client has of it becomes an event of a type that clients ignore, and its id stays their
+      // position: the log continues after a deleted event, not before it. An event that lacks only its empty line becomes whole.
+      controller.enqueue(utf8('\nevent: -\n\n'))
+      controller.enqueue(frames)
       left = ''
     },
   })
