@@ -239,12 +239,13 @@ describe('concurrent requests', () => {
 
   test('with inactive tokens cause one introspection request for each token', async () => {
     const url = await introspecting()
-    const tokens = Array.from({ length: 50 }, () => crypto.randomUUID())
+    // Few enough that a busy machine has introspected all of them before the first is requested again, and in time.
+    const tokens = Array.from({ length: 8 }, () => crypto.randomUUID())
     for (const _ of [1, 2]) {
       const answers = await Promise.all(tokens.map((token) => call(url, bearing(token))))
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
     }
-    expect(asked()).toBe(50)
+    expect(asked()).toBe(tokens.length)
   })
 
   const from = (network: number) => ({ 'CF-Connecting-IP': `192.0.2.${network}` })
