@@ -160,7 +160,7 @@ export class EventIndex {
     this.streams.wake()
   }
 
-  read(query: LogQuery): Promise<LogPage> {
+  read(query: LogQuery): LogPage {
     return this.#log.read(query)
   }
 
@@ -287,10 +287,9 @@ export class EventIndex {
       owner,
       ...values,
     )
-    const matching = await Promise.all(
-      members.map(async (one) => ((await this.#log.isFor({ body, recipients }, readerOf(one))) ? [one] : [])),
-    )
-    const chosen = matching.flat().map((one) => ({ id: one.id, version: one.version }))
+    const chosen = members
+      .filter((one) => this.#log.isFor({ body, recipients }, readerOf(one)))
+      .map((one) => ({ id: one.id, version: one.version }))
     if (chosen.length === 0) return 0
     try {
       const event = { position: seq, id, body, ...(key !== null && { key }) }

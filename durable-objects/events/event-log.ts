@@ -4,10 +4,8 @@
  * The number of a publication is its position in the log: microseconds since 1970, and larger than that of the publication before it. A
  * position therefore means the same after the log was empty and its object deleted everything.
  */
-import { waitAtMost } from '../../worker/engine/wait.ts'
 import type { Tables } from '../shared/tables.ts'
 import { type EventsHost, keepsLog } from './events-host.ts'
-import { PageQueue } from './page-queue.ts'
 import type { LogPage, LogQuery, Publication, Reader, StoredRecipients } from './rpc.ts'
 
 /** A row is an event, until it has reached its subscriptions and the log need not have it any more. */
@@ -16,19 +14,19 @@ CREATE TABLE publications (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, body TEXT 
 
 export type PublicationRow = { seq: number; id: string; body: string; key: string | null; recipients: string }
 
-/** `isGone`: the client does not wait for the page any more. */
-type PageQuery = Pick<LogQuery, 'who' | 'args' | 'listener' | 'limit'> & { readonly isGone?: () => boolean }
+type PageQuery = Pick<LogQuery, 'who' | 'args' | 'limit'>
 type Page = Omit<LogPage, 'isTruncated'>
 
 export const microsecondsPerMs = 1000
 /** Milliseconds by which the clocks of two machines may differ on which an object runs, one after the other. */
 const clockDifferenceMs = 1000
-/** Rows that are read in one turn. */
+/** Rows that are read at a time. */
 const batchRows = 5
-/** Milliseconds after which a page ends with what was read: functions of the developer decide about each event. */
-const maxPageMs = 1000
-/** Characters that are read for a page: it waits in memory, once in this object and once in the Worker of a reader. */
-const maxPageCharacters = 250_000
+/**
+ * Characters that are read for a page, also those of events for others: other requests of the object wait while it is read. What is for the
+ * client then waits in memory, once in this object and once in the Worker of a reader.
+ */
+export const maxPageCharacters = 250_000
 /** Stored in the place of a position while the server keeps no log. */
 const unknownPosition = -1
 /** Events beyond its length that the log has before some are deleted. */
@@ -39,7 +37,6 @@ export class EventLog {
   readonly #storage: DurableObjectStorage
   readonly #tables: Tables
   readonly #host: EventsHost
-  readonly #pages = new PageQueue()
   #count: number | undefined
   #last: number | undefined
   /** The stored position of the last event that was deleted; `undefined`: it was not read yet. */
@@ -165,37 +162,27 @@ export class EventLog {
   }
 
   /** Returns the next events for a client. */
-  async read({ after, maxAgeMs, ...query }: LogQuery): Promise<LogPage> {
+  read({ after, maxAgeMs, ...query }: LogQuery): LogPage {
     if (after === undefined) {
       const { head } = this
-      return { events: [], start: head, position: head, isTruncated: false, hasMore: false }
+      return { events: [], start: head, position: head, characters: 0, isTruncated: false, hasMore: false }
     }
     const { position: start, isTruncated } = this.positionAfter(after, maxAgeMs)
-    return { isTruncated, ...(await this.#readPage(start, query)) }
+    return { isTruncated, ...this.#readFrom(start, query) }
   }
 
   /** Returns the next events for a stream, which has had every event up to its position. */
-  async readOn(after: number, query: PageQuery): Promise<LogPage> {
+  readOn(after: number, query: PageQuery): LogPage {
     const start = Math.max(after, this.#readPruned())
-    return { isTruncated: start > after, ...(await this.#readPage(start, query)) }
+    return { isTruncated: start > after, ...this.#readFrom(start, query) }
   }
 
-  #readPage(start: number, query: PageQuery): Promise<Page> {
-    return this.#pages.read(query.listener, () => this.#readFrom(start, query))
-  }
-
-  async #readFrom(start: number, { limit, isGone = () => false, ...reader }: PageQuery): Promise<Page> {
+  #readFrom(start: number, { limit, ...reader }: PageQuery): Page {
     const events: LogPage['events'][number][] = []
-    const since = Date.now()
     let position = start
     let own = start
     let characters = 0
-    const isFull = () =>
-      events.length >= limit || characters > maxPageCharacters || Date.now() - since > maxPageMs || isGone()
-    while (this.#readPruned() <= position) {
-      await yieldOnce()
-      // What is published later has a later position.
-      const now = (Date.now() - clockDifferenceMs) * microsecondsPerMs
+    for (;;) {
       const rows = this.#tables.query<PublicationRow>(
         'SELECT * FROM publications WHERE seq > ? ORDER BY seq LIMIT ?',
         position,
@@ -204,36 +191,31 @@ export class EventLog {
       for (const row of rows) {
         position = row.seq
         characters += row.body.length
-        if (await this.isFor(row, reader)) {
+        if (this.isFor(row, reader)) {
           events.push({ position, body: row.body })
           own = position
         }
-        if (isFull()) return { events, start, position, hasMore: true }
+        if (events.length >= limit || characters > maxPageCharacters)
+          return { events, start, position, characters, hasMore: true }
       }
-      // A position after events of others would tell when they were published.
-      if (rows.length < batchRows) return { events, start, position: Math.max(own, now), hasMore: false }
+      if (rows.length < batchRows) break
     }
-    // The rest was deleted meanwhile.
-    return { events, start, position, hasMore: true }
+    // A position after events of others would tell when they were published. What is published later has a later one.
+    const now = (Date.now() - clockDifferenceMs) * microsecondsPerMs
+    return { events, start, position: Math.max(own, now), characters, hasMore: false }
   }
 
-  /** A subscription does not receive an event for which the function of the developer throws, or does not answer. */
-  async isFor({ body, recipients }: Pick<PublicationRow, 'body' | 'recipients'>, { who, args }: Reader) {
+  /** A subscription does not receive an event for which the function of the developer throws. */
+  isFor({ body, recipients }: Pick<PublicationRow, 'body' | 'recipients'>, { who, args }: Reader): boolean {
     if (!isRecipient(JSON.parse(recipients), who)) return false
     try {
-      const { matches, limits } = this.#host
-      const isMatch = await waitAtMost(limits.timeoutMs, matches(this.#name, args, JSON.parse(body).data))
-      if (isMatch !== undefined) return isMatch
-      throw new Error(`matches of the event "${this.#name}" did not answer in time: see timeout of events()`)
+      return this.#host.matches(this.#name, args, body)
     } catch (problem) {
       this.#host.report(problem)
       return false
     }
   }
 }
-
-/** Lets other requests of the object go on. */
-export const yieldOnce = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
 function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
   if ('everyone' in recipients) return true

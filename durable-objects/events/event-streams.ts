@@ -1,7 +1,7 @@
 /** The streams of clients that read the log of an event: hibernatable sockets, whose Workers hold the connections. */
 import { paused } from '../../worker/protocol/close-code.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
-import { type EventLog, microsecondsPerMs } from './event-log.ts'
+import { type EventLog, maxPageCharacters, microsecondsPerMs } from './event-log.ts'
 import type { EventsHost } from './events-host.ts'
 import type { Reader, StreamMessage, StreamRequest } from './rpc.ts'
 
@@ -13,6 +13,8 @@ export const streamHeader = 'Edgemcp-Stream'
 
 /** Events that are read for a stream at a time. */
 const pageEvents = 100
+/** What it takes to read a page without events, as characters that are read in that time. */
+const emptyPageCharacters = 2500
 /** Milliseconds of the log after which a stream without events learns its position, if the log is not short. */
 const positionStepMs = 60_000
 
@@ -20,8 +22,9 @@ export class EventStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
   readonly #host: EventsHost
-  /** Sockets to which events are sent at the moment. True: there may be more. */
-  readonly #sending = new Map<WebSocket, boolean>()
+  /** Sockets for which there may be events, in the order in which they are read for them. */
+  readonly #waiting = new Set<WebSocket>()
+  #isSending = false
 
   constructor(ctx: DurableObjectState, log: EventLog, host: EventsHost) {
     this.#ctx = ctx
@@ -47,41 +50,52 @@ export class EventStreams {
     socket.serializeAttachment(attachment)
     this.#ctx.acceptWebSocket(socket, listener === '' ? [] : [listener])
     if (!isResumed || isTruncated) send(socket, position, isTruncated ? { kind: 'gap' } : { kind: 'active' })
-    void this.#sendTo(socket)
+    this.#waiting.add(socket)
+    void this.#sendAll()
     return new Response(null, { status: 101, webSocket: client })
   }
 
   /** Sends what was published. */
   wake(): void {
-    for (const socket of this.#ctx.getWebSockets()) void this.#sendTo(socket)
+    for (const socket of this.#ctx.getWebSockets()) this.#waiting.add(socket)
+    void this.#sendAll()
   }
 
-  async #sendTo(socket: WebSocket): Promise<void> {
-    const isSending = this.#sending.has(socket)
-    this.#sending.set(socket, true)
-    if (isSending) return
-    try {
-      while (this.#sending.get(socket) && socket.readyState === WebSocket.OPEN) {
-        this.#sending.set(socket, false)
-        await this.#sendPage(socket)
+  /** Sends one page to each socket that waits, and lets other requests of the object go on after as much as a page has. */
+  async #sendAll(): Promise<void> {
+    if (this.#isSending) return
+    this.#isSending = true
+    let characters = maxPageCharacters
+    // One that begins to wait meanwhile comes last.
+    for (const socket of this.#waiting) {
+      if (characters >= maxPageCharacters) {
+        await yieldOnce()
+        characters = 0
       }
+      this.#waiting.delete(socket)
+      characters += emptyPageCharacters + this.#sendTo(socket)
+    }
+    this.#isSending = false
+  }
+
+  /** Returns the characters that were read. */
+  #sendTo(socket: WebSocket): number {
+    if (socket.readyState !== WebSocket.OPEN) return 0
+    try {
+      return this.#sendPage(socket)
     } catch (problem) {
       this.#host.report(problem)
       // Its Worker connects again.
       socket.close(paused)
-    } finally {
-      this.#sending.delete(socket)
+      return 0
     }
   }
 
-  async #sendPage(socket: WebSocket): Promise<void> {
+  #sendPage(socket: WebSocket): number {
     // `open` attached it.
     const attachment: Attachment = socket.deserializeAttachment()
-    const isGone = () => socket.readyState !== WebSocket.OPEN
-    const [listener = ''] = this.#ctx.getTags(socket)
-    const page = await this.#log.readOn(attachment.after, { ...attachment, listener, limit: pageEvents, isGone })
-    const { events, start, position, isTruncated, hasMore } = page
-    if (isGone()) return
+    const page = this.#log.readOn(attachment.after, { ...attachment, limit: pageEvents })
+    const { events, start, position, characters, isTruncated, hasMore } = page
     if (isTruncated) send(socket, start, { kind: 'gap' })
     for (const event of events) send(socket, event.position, { kind: 'event', body: event.body })
     const known = events.at(-1)?.position ?? (isTruncated ? start : attachment.known)
@@ -93,8 +107,11 @@ export class EventStreams {
     socket.serializeAttachment({ ...attachment, after: position, known: isUnknown ? position : known })
     // What a client has not read would fill the memory of the object: the Worker connects again when there is room.
     if (hasMore) socket.close(paused)
+    return characters
   }
 }
+
+const yieldOnce = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 0))
 
 function send(socket: WebSocket, position: number, message: StreamMessage): void {
   socket.send(relayMessage(JSON.stringify([position, message]), String(position)))

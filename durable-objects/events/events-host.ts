@@ -7,8 +7,14 @@ export type EventsHost = {
   owner(name: string): EventOwnerRpc
   /** @param host of a callback URL */
   receiver(host: string): EventReceiverRpc
-  /** Whether a subscription with these arguments receives a payload. @param args JSON */
-  matches(event: string, args: string, payload: unknown): Promise<boolean>
+  /**
+   * Whether a subscription with these arguments receives an event.
+   *
+   * @param args JSON
+   * @param body JSON
+   * @throws any error of the function of the developer
+   */
+  matches(event: string, args: string, body: string): boolean
   /**
    * Decides again whether a subscription may receive its event. Returns why it ends; `undefined` if it may.
    *

@@ -122,20 +122,20 @@ export type Reader = { readonly who?: Owner | undefined; readonly args: string }
 /** `after`: the position that a client has; absent: it begins now. `maxAgeMs`: milliseconds. */
 export type Replay = { readonly after?: number | undefined; readonly maxAgeMs?: number | undefined }
 
-/** `listener`: a text for the caller; empty for one that is not known. */
-export type LogQuery = Reader & Replay & { readonly listener: string; readonly limit: number }
+export type LogQuery = Reader & Replay & { readonly limit: number }
 
 /** An event, and its position in the log: see `event-log.ts`. */
 export type LoggedEvent = Publication & { readonly position: number }
 
 /**
- * `start`: the position from which it was read. `isTruncated`: events before `start` are gone, or were not wanted. `hasMore`: there may be
- * events after `position`.
+ * `start`: the position from which it was read. `characters`: those of all events that were read for it. `isTruncated`: events before
+ * `start` are gone, or were not wanted. `hasMore`: there may be events after `position`.
  */
 export type LogPage = {
   readonly events: readonly Pick<LoggedEvent, 'position' | 'body'>[]
   readonly start: number
   readonly position: number
+  readonly characters: number
   readonly isTruncated: boolean
   readonly hasMore: boolean
 }

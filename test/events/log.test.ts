@@ -24,8 +24,13 @@ const headersOf = (user: string | undefined) =>
 const clientOf = (user: string | undefined, revision = '2026-07-28') =>
   connect(server.url, { revision, headers: headersOf(user) })
 
-async function publish(shop: string, total: number, recipients: object = { everyone: true }): Promise<string> {
-  const body = JSON.stringify({ name: 'order.paid', payload: { shop, total }, recipients, options: {} })
+async function publish(
+  shop: string,
+  total: number,
+  recipients: object = { everyone: true },
+  name = 'order.paid',
+): Promise<string> {
+  const body = JSON.stringify({ name, payload: { shop, total }, recipients, options: {} })
   const response = await fetch(new URL('/publish', server.url), { method: 'POST', body })
   return (await response.json()) as string
 }
@@ -328,30 +333,6 @@ describe('stream', () => {
     await Promise.all([...responses, other].map(({ body }) => body?.cancel()))
   })
 
-  test('that wait for `matches` delay those of no other caller, and none after they were closed', async () => {
-    const shop = 'gated'
-    const asked = Promise.withResolvers<void>()
-    const decided = Promise.withResolvers<Response>()
-    internet.handlers.set(`https://gate.example/${shop}`, async () => {
-      asked.resolve()
-      return (await decided.promise).clone()
-    })
-    const { cursor } = await poll('many', { arguments: { shop } })
-    await publish(shop, 1)
-    const streams = Array.from({ length: 8 }, () => new Stream('many', { arguments: { shop }, cursor }))
-    const opened = streams.map((stream) => stream.next())
-    await asked.promise
-    const other = new Stream('few', { arguments: { shop: 'open' }, cursor: null })
-    await other.next()
-    await publish('open', 2)
-    expect(totals(await other.nextEvents(1))).toEqual([2])
-    for (const stream of streams) stream.close()
-    await Promise.allSettled(opened)
-    decided.resolve(new Response())
-    expect(totals((await poll('many', { arguments: { shop }, cursor })).events)).toEqual([1])
-    other.close()
-  })
-
   test('a caller and arguments that do not fit beside a socket are refused', async () => {
     const stream = new Stream('s'.repeat(7400), { arguments: { shop: '商'.repeat(100) }, cursor: null })
     expect(await stream.next()).toMatchObject({
@@ -483,17 +464,18 @@ describe('a webhook subscription', () => {
   })
 })
 
-test('a function `matches` that does not answer leaves its event out, and is reported', async () => {
-  const shop = 'gated for ever'
-  internet.handlers.set(`https://gate.example/${encodeURIComponent(shop)}`, () => new Promise(() => {}))
-  const { cursor } = await poll('ann', { arguments: { shop } })
-  await publish(shop, 1)
-  await publish('gated', 2)
+test.each([
+  ['error', 'matches fails'],
+  ['promise', 'matches of event \\"undecided\\" must return true or false, and no promise'],
+  ['no value', 'matches of event \\"undecided\\" must return true or false, and no promise'],
+  ['text', 'matches of event \\"undecided\\" must return true or false, and no promise'],
+])('a function `matches` without a decision leaves its event out, and is reported: %s', async (shop, reported) => {
+  const query = { name: 'undecided', arguments: { shop } }
+  const { cursor } = await poll('uma', query)
+  await publish(shop, 1, { everyone: true }, 'undecided')
   server.harness.clearLogs()
-  expect((await poll('ann', { arguments: { shop }, cursor })).events).toEqual([])
-  expect(JSON.stringify(server.harness.getLogs())).toContain(
-    'matches of the event \\"order.paid\\" did not answer in time: see timeout of events()',
-  )
+  expect((await poll('uma', { ...query, cursor })).events).toEqual([])
+  expect(JSON.stringify(server.harness.getLogs())).toContain(reported)
 })
 
 test.each(['2026-07-28', '2025-11-25', '2025-03-26'])(

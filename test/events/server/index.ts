@@ -16,9 +16,7 @@ const orderPaid = event('order.paid', {
   description: 'An order was paid',
   inputSchema: z.object({ shop: z.string() }),
   payloadSchema: z.object({ shop: z.string(), total: z.number() }),
-  // Another server decides about some shops.
-  matches: async ({ shop }, order) =>
-    order.shop === shop && (!shop.startsWith('gated') || (await fetch(`https://gate.example/${shop}`)).ok),
+  matches: ({ shop }, order) => order.shop === shop,
 })
 const orderAudited = event('order.audited', {
   payloadSchema: z.object({ id: z.string() }),
@@ -37,6 +35,18 @@ const odd = event('odd', {
     return 'no' as unknown as boolean
   },
 })
+const undecided = event('undecided', {
+  visibleTo: ({ principal }) => principal?.subject === 'uma',
+  inputSchema: z.object({ shop: z.string() }),
+  payloadSchema: z.object({ shop: z.string(), total: z.number() }),
+  // As JavaScript may have it.
+  matches({ shop }) {
+    if (shop === 'error') throw new Error('matches fails')
+    return ({ promise: Promise.resolve(true), 'no value': undefined, text: 'no' } as Record<string, unknown>)[
+      shop
+    ] as boolean
+  },
+})
 const noteSaved = event('note.saved', {
   visibleTo: ({ principal }) => principal?.subject === 'ann',
   payloadSchema: z.object({ id: z.string() }),
@@ -47,6 +57,7 @@ const all = {
   'order.audited': orderAudited,
   'order.hidden': hidden,
   odd,
+  undecided,
   'note.saved': noteSaved,
 }
 

@@ -37,10 +37,10 @@ export type EventDefinition<A extends AnySchema, P extends AnySchema> = {
   /** Decides for each caller whether the event is visible: when it lists events or subscribes, and before each delivery. Default: visible. */
   visibleTo?: (caller: Pick<Caller, 'principal'>) => Awaitable<boolean>
   /**
-   * Returns whether a subscription with these arguments receives a payload. If it throws, the error is reported and the subscription does not
-   * receive the payload. Default: every subscription does.
+   * Returns whether a subscription with these arguments receives a payload: `true` or `false`, no promise. It runs for each subscription. If it
+   * throws, or returns another value, the error is reported and the subscription does not receive the payload. Default: every subscription does.
    */
-  matches?: (args: InferInput<A>, payload: Infer<P>) => Awaitable<boolean>
+  matches?: (args: InferInput<A>, payload: Infer<P>) => boolean
   /**
    * Returns the URI of the resource that the event changes; `undefined`: none. Clients that have subscribed to the resource learn of the
    * change, in every protocol version, if the endpoint has `subscriptions()`. Default: the event changes no resource.
@@ -113,7 +113,8 @@ export type DeclaredEvent = {
   readonly payload: Validator
   readonly scopes: readonly string[]
   readonly visibleTo: ((caller: Pick<Caller, 'principal'>) => Awaitable<boolean>) | undefined
-  matches(args: unknown, payload: unknown): Awaitable<boolean>
+  /** @param args JSON @param body JSON of the event @throws any error of the function of the developer */
+  matches(args: string, body: string): boolean
   /** Publishes through an endpoint from now on. @param key of several with the same key, the last one publishes */
   connect(key: string, endpoint: Endpoint): void
 }
@@ -183,7 +184,7 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
   ])
   const owner = `event "${name}"`
   checkOptions(owner, definition, kinds)
-  const { description, inputSchema, payloadSchema, scopes = [], visibleTo, matches = () => true, resource } = definition
+  const { description, inputSchema, payloadSchema, scopes = [], visibleTo, matches, resource } = definition
   const endpoints = new Map<string, Endpoint>()
   const payload = schemaOf(payloadSchema, `payloadSchema of ${owner}`)
   const value: Event<InferInput<P>> = {
@@ -234,8 +235,13 @@ export function event<A extends AnySchema = StandardSchema<Record<never, never>>
     payload,
     scopes,
     visibleTo,
-    // The schemas of the same definition have validated both.
-    matches: (args, data) => matches(args as InferInput<A>, data as Infer<P>),
+    matches(args, body) {
+      if (!matches) return true
+      // The schemas of the same definition have validated both.
+      const isMatch: unknown = matches(JSON.parse(args), JSON.parse(body).data)
+      if (typeof isMatch === 'boolean') return isMatch
+      throw new Error(`matches of event "${name}" must return true or false, and no promise`)
+    },
     connect: (key, endpoint) => void endpoints.set(key, endpoint),
   })
   return value

@@ -353,7 +353,7 @@ function hostOf(all: DeclaredEvents, limits: EventLimits, runtime: Runtime): Eve
     index: (event) => object<EventIndexRpc>('McpEvents', `event ${event}`),
     owner: (name) => object<EventOwnerRpc>('McpEvents', name),
     receiver: (host) => object<EventReceiverRpc>('McpEvents', `receiver ${host}`),
-    matches: async (event, args, payload) => all.get(event)?.matches(JSON.parse(args), payload) ?? false,
+    matches: (event, args, body) => all.get(event)?.matches(args, body) ?? false,
     async terminationOf({ name, principal: sealed, tenant }) {
       const declared = all.get(name)
       if (!declared)
