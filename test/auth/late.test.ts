@@ -17,10 +17,12 @@ test('requireScopesEverywhere refuses every request when a tool without scopes i
     return await client.callTool(tool)
   }
   for (const tool of ['forgotten', 'scoped']) await expect(call(tool)).rejects.toMatchObject({ status: 500 })
-  const logs = server.harness.getLogs().map(({ message }) => message)
-  expect(logs.join('\n')).toContain(
-    'These entries have no scopes: the tool "forgotten". Give each its scopes, or scopes: [] for every caller that auth accepts',
-  )
+  const logs = () => server.harness.getLogs().map(({ message }) => message)
+  await expect
+    .poll(() => logs().join('\n'))
+    .toContain(
+      'These entries have no scopes: the tool "forgotten". Give each its scopes, or scopes: [] for every caller that auth accepts',
+    )
 })
 
 test('the rate limit of a tool that is declared after serve() applies', async () => {

@@ -180,8 +180,8 @@ describe.each(names)('of %s', (provider) => {
     const { text, headers } = providers[provider]({ type: 'other', id: 'x', body: {}, secret })
     server.harness.clearLogs()
     expect((await post(`${provider}/${path}`, text, headers)).status).toBe(500)
-    const logs = server.harness.getLogs().map(({ message }) => message)
-    expect(logs.join('\n')).toContain(`"secret" of fromWebhook('${provider}') returned`)
+    const logs = () => server.harness.getLogs().map(({ message }) => message)
+    await expect.poll(() => logs().join('\n')).toContain(`"secret" of fromWebhook('${provider}') returned`)
   })
 })
 

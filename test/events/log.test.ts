@@ -475,7 +475,7 @@ test.each([
   await publish(shop, 1, { everyone: true }, 'undecided')
   server.harness.clearLogs()
   expect((await poll('uma', { ...query, cursor })).events).toEqual([])
-  expect(JSON.stringify(server.harness.getLogs())).toContain(reported)
+  await expect.poll(() => JSON.stringify(server.harness.getLogs())).toContain(reported)
 })
 
 test.each(['2026-07-28', '2025-11-25', '2025-03-26'])(

@@ -79,10 +79,11 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
         'gen_ai.tool.name': 'log_in',
       },
     })
-    const logs = server.harness.getLogs().map(({ message }) => message)
-    expect(logs.some((line) => line.startsWith('{"mcp":{') && line.includes('"name":"log_in"'))).toBe(true)
-    expect(logs.join()).not.toMatch(/swordfish|hunter2/)
-    if (client.session) expect(logs.join()).not.toContain(client.session)
+    const logs = () => server.harness.getLogs().map(({ message }) => message)
+    const isLogged = (line: string) => line.startsWith('{"mcp":{') && line.includes('"name":"log_in"')
+    await expect.poll(() => logs().some(isLogged)).toBe(true)
+    expect(logs().join()).not.toMatch(/swordfish|hunter2/)
+    if (client.session) expect(logs().join()).not.toContain(client.session)
   })
 
   test.each<[string, object, object]>([

@@ -20,8 +20,8 @@ test.each<[policy: string, given: Record<string, string>, value: string]>([
   production()
   await using server = await startServer('test/serve/guarded', given)
   await expect(call(server.url)).rejects.toThrow('Internal error')
-  const logs = server.harness.getLogs().map(({ message }) => message)
-  expect(logs.join('\n')).toContain(wrong(value))
+  const logs = () => server.harness.getLogs().map(({ message }) => message)
+  await expect.poll(() => logs().join('\n')).toContain(wrong(value))
 })
 
 test('a deployment whose guard has its policy forbids the call', async () => {

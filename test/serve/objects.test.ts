@@ -20,10 +20,10 @@ describe('a Worker without exported Durable Object classes', () => {
       expect((await client.callTool('greet')).content).toEqual([{ type: 'text', text: 'Hello!' }])
       expect(client.initializeResult.capabilities).toMatchObject({ tools: { listChanged: false } })
     }
-    const warnings = server.harness.getLogs().filter(({ message }) => message.includes('McpSession'))
-    expect(warnings).toHaveLength(1)
-    expect(warnings[0]?.message).toContain('export const { McpSession, McpSubscriptions } = worker')
-    expect(warnings[0]?.message).toContain('new_sqlite_classes = ["McpSession", "McpSubscriptions"]')
+    const warnings = () => server.harness.getLogs().filter(({ message }) => message.includes('McpSession'))
+    await expect.poll(warnings).toHaveLength(1)
+    expect(warnings()[0]?.message).toContain('export const { McpSession, McpSubscriptions } = worker')
+    expect(warnings()[0]?.message).toContain('new_sqlite_classes = ["McpSession", "McpSubscriptions"]')
   })
 
   test('returns an error that names the missing class when a handler needs it', async () => {
@@ -90,8 +90,12 @@ describe('keys', () => {
     await using server = await startServer(hello, { EDGEMCP_KEYS: 'secret:tooshort' })
     const client = connect(server.url, { revision: '2025-11-25' })
     await expect(client).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
-    const logs = server.harness.getLogs().map(({ message }) => message)
-    expect(logs.join('\n')).toContain('The secret EDGEMCP_KEYS must be a comma-separated list of "id:key"')
-    expect(logs.join('\n')).not.toContain('tooshort')
+    const logs = () =>
+      server.harness
+        .getLogs()
+        .map(({ message }) => message)
+        .join('\n')
+    await expect.poll(logs).toContain('The secret EDGEMCP_KEYS must be a comma-separated list of "id:key"')
+    expect(logs()).not.toContain('tooshort')
   })
 })

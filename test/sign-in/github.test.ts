@@ -218,12 +218,13 @@ test('the log says what was wrong with a token response, without its tokens', as
   stage.harness.clearLogs()
   stage.gitHub.answers.set('/login/oauth/access_token', () => Response.json(body))
   expect(await signIn()).toEqual(failed)
-  const log = stage.harness
-    .getLogs()
-    .map(({ message }) => message)
-    .join('\n')
-  expect(log).toContain('GitHub sent an invalid answer')
-  expect(log).not.toContain(secret)
+  const log = () =>
+    stage.harness
+      .getLogs()
+      .map(({ message }) => message)
+      .join('\n')
+  await expect.poll(log).toContain('GitHub sent an invalid answer')
+  expect(log()).not.toContain(secret)
 })
 
 test.each([
