@@ -1,8 +1,10 @@
 /** The index of an event: who has subscribed to it, and the publications that are on their way to them. */
+
+import type { Owner } from '../../worker/protocol/principal.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import { EventLog, logSchema, type PublicationRow } from './event-log.ts'
+import { EventLog, isRecipient, logSchema, type PublicationRow } from './event-log.ts'
 import { EventStreams } from './event-streams.ts'
 import type { EventsHost } from './events-host.ts'
 import type { LogPage, LogQuery, Member, MemberId, Publication, StoredRecipients } from './rpc.ts'
@@ -93,7 +95,7 @@ export class EventIndex {
     this.#tables.create()
     // One that is known has missed nothing: each event is on its way to it.
     const isKnown = this.#tables.query('SELECT 1 FROM members WHERE id = ?', id).length > 0
-    const isTruncated = !isKnown && after !== undefined && this.#log.hasMissed(after)
+    const isTruncated = !isKnown && after !== undefined && this.#log.hasMissed(after, { who, args })
     const { issuer, tenant = '', subject = '' } = who
     const row = [id, version, owner, issuer, tenant, subject, args, expires]
     this.#storage.sql.exec(
@@ -106,17 +108,19 @@ export class EventIndex {
     // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
     const isBusy = this.#tables.query('SELECT 1 FROM fanOuts LIMIT 1').length > 0
     await this.#alarms.add(isBusy ? Date.now() + retryPauseMs : expires + graceMs)
-    return { position: this.#settledFor(owner), isTruncated }
+    return { position: this.#settledFor(owner, who), isTruncated }
   }
 
-  /** Returns a position up to which an owner has received everything. */
-  #settledFor(owner: string): number {
-    const [row] = this.#tables.query<{ settled: number | null }>(
-      `SELECT min(settled) AS settled FROM (SELECT min(seq) - 1 AS settled FROM fanOuts
-        UNION ALL SELECT min(seq) - 1 FROM undelivered WHERE owner = ?)`,
-      owner,
-    )
-    return row?.settled ?? this.#log.head
+  /** Returns a position up to which an owner has received everything. It does not tell when events for others were published. */
+  #settledFor(owner: string, who: Owner): number {
+    const open = this.#tables
+      .query<Pick<PublicationRow, 'seq' | 'recipients'>>(
+        `SELECT seq, recipients FROM publications
+          WHERE seq IN (SELECT seq FROM fanOuts) OR seq IN (SELECT seq FROM undelivered WHERE owner = ?) ORDER BY seq`,
+        owner,
+      )
+      .find(({ recipients }) => isRecipient(JSON.parse(recipients), who))
+    return open ? open.seq - 1 : this.#log.head
   }
 
   remove(members: readonly MemberId[]): void {

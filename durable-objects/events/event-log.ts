@@ -94,10 +94,11 @@ export class EventLog {
     return seq
   }
 
-  /** Whether a client with this position may have missed an event, of whomever. */
-  hasMissed(after: number): boolean {
+  /** Whether a client with this position may have missed an event that is for it. */
+  hasMissed(after: number, reader: Reader): boolean {
     if (!this.isKept || this.positionAfter(after).isTruncated) return true
-    return this.#tables.query('SELECT 1 FROM publications WHERE seq > ? LIMIT 1', after).length > 0
+    const { events, hasMore } = this.#readFrom(after, { ...reader, limit: 1 })
+    return hasMore || events.length > 0
   }
 
   /** Deletes what is too old, or too much. @param isOpen condition for rows that still have to reach a subscription */
@@ -217,7 +218,7 @@ export class EventLog {
   }
 }
 
-function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
+export function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
   if ('everyone' in recipients) return true
   const { issuer, tenant = '' } = recipients
   if (!who || who.issuer !== issuer || (who.tenant ?? '') !== tenant) return false

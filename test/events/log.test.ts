@@ -457,6 +457,19 @@ describe('a webhook subscription', () => {
     await unsubscribe('ann', receiver, shop)
   })
 
+  test('that had ended has missed no events of others', async () => {
+    const shop = 'missed-by-others'
+    const receiver = new Receiver(internet, shop)
+    const { cursor } = await poll('ann', { arguments: { shop } })
+    await publish(shop, 1, userOf('bob'))
+    await publish('another', 2)
+    expect(await subscribe('ann', receiver, shop, cursor)).toMatchObject({ truncated: false })
+    await unsubscribe('ann', receiver, shop)
+    await publish(shop, 3, userOf('ann'))
+    expect(await subscribe('ann', receiver, shop, cursor)).toMatchObject({ truncated: true })
+    await unsubscribe('ann', receiver, shop)
+  })
+
   test('an unknown cursor begins now, and says so', async () => {
     const receiver = new Receiver(internet, 'unknown-cursor')
     const subscribed = await subscribe('ann', receiver, 'unknown', 'historyId_7')
