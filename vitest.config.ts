@@ -73,8 +73,8 @@ const nextVersion = {
 export default defineConfig({
   logLevel: 'error',
   test: {
-    // Files wait for servers, streams and deadlines for more than half of their time: five keep two cores busy.
-    maxWorkers: 5,
+    // Files wait for servers, streams and deadlines: three keep two cores busy. Each process loads all modules.
+    maxWorkers: 3,
     sequence: isShuffled ? {} : { sequencer: LongestFirst },
     reporters: ['default', './test/support/skipped-browser.ts'],
     projects: [
