@@ -5,7 +5,7 @@
 
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { keepAlive } from '../../worker/protocol/server-sent-events.ts'
-import { utf8 } from '../../worker/protocol/utf8.ts'
+import { inParts, utf8 } from '../../worker/protocol/utf8.ts'
 
 /** Timers take milliseconds of 31 bits. */
 const maxTimerMs = 2 ** 31 - 1
@@ -25,7 +25,7 @@ export class StreamBody {
   #bytes = 0
   /** Resolves when the Worker has read all that was written, or has left. */
   #read = Promise.resolve()
-  /** Milliseconds since 1970: the Worker has read what was written then. */
+  /** Milliseconds since 1970: the Worker has read a part then. */
   #readAt = Date.now()
   #isOver = false
 
@@ -53,7 +53,7 @@ export class StreamBody {
 
   /** @param frames whole events */
   send(frames: string): void {
-    this.#write(utf8(frames), maxRunningBytes)
+    this.#write(frames, maxRunningBytes)
   }
 
   /** Whether the Worker reads. */
@@ -63,7 +63,7 @@ export class StreamBody {
 
   /** Ends the stream. @param frames what the client gets before. Default: nothing */
   end(frames = ''): void {
-    if (frames) this.#write(utf8(frames), maxBytes)
+    if (frames) this.#write(frames, maxBytes)
     if (this.#isOver) return
     this.#stop()
     this.#writer.close().catch(ignore)
@@ -105,17 +105,19 @@ export class StreamBody {
     this.#writer.abort().catch(ignore)
   }
 
-  #write(bytes: Uint8Array, most: number): void {
+  #write(frames: string, most: number): void {
     if (this.#isOver) return
-    if (this.#bytes + bytes.byteLength > most || Date.now() >= this.#until) return this.breakOff()
-    this.#bytes += bytes.byteLength
-    const writtenAt = Date.now()
-    this.#read = this.#writer.write(bytes).then(
-      () => {
-        this.#readAt = writtenAt
-      },
-      () => this.#stop(),
-    )
+    const bytes = utf8(frames)
+    this.#bytes += bytes.length
+    if (this.#bytes > most || Date.now() >= this.#until) return this.breakOff()
+    inParts(bytes, (part) => {
+      this.#read = this.#writer.write(part).then(
+        () => {
+          this.#readAt = Date.now()
+        },
+        () => this.#stop(),
+      )
+    })
   }
 
   #stop(): void {

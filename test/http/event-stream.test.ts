@@ -112,11 +112,11 @@ describe('an event stream', () => {
     expect(stream.hasRoom).toBe(true)
   })
 
-  test('ends, with the events that were sent, when nothing was read between two keep-alives', async () => {
+  test('ends, with the events that were sent, when nothing was read for two keep-alive intervals', async () => {
     const { stream, rest, gone } = opened({ backlog: 10, keepAlive: 1000 })
     stream.send('12345')
     stream.send('67890')
-    vi.advanceTimersByTime(1000)
+    vi.advanceTimersByTime(2000)
     expect(gone).not.toHaveBeenCalled()
     vi.advanceTimersByTime(1000)
     expect(gone).toHaveBeenCalledTimes(1)
@@ -152,11 +152,11 @@ describe('an event stream', () => {
     expect((await rest()).endsWith('last')).toBe(true)
   })
 
-  test('gives a reader a full keep-alive interval after an idle time', () => {
+  test('gives a reader two full keep-alive intervals after an idle time', () => {
     const { stream, gone } = opened({ backlog: 100, keepAlive: 1000 })
     vi.advanceTimersByTime(2999)
     stream.send('x'.repeat(200))
-    vi.advanceTimersByTime(1)
+    vi.advanceTimersByTime(1001)
     expect(gone).not.toHaveBeenCalled()
     vi.advanceTimersByTime(1000)
     expect(gone).toHaveBeenCalledTimes(1)
@@ -170,9 +170,22 @@ describe('an event stream', () => {
       stream.send('12345')
       vi.advanceTimersByTime(1000)
     }
+    vi.advanceTimersByTime(1000)
     expect(gone).not.toHaveBeenCalled()
     vi.advanceTimersByTime(1000)
     expect(gone).toHaveBeenCalledTimes(1)
+  })
+
+  test.each([10_000, 1000, 600])('stays open for a reader of %i bytes a second', async (bytesPerSecond) => {
+    const { stream, reader, gone } = opened({ backlog: 1_048_576, keepAlive: 15_000 })
+    stream.send('x'.repeat(1_900_000))
+    // As a connection does, it reads a part when its client has taken the one before.
+    for (let read = 0, second = 0; second < 150; second++) {
+      for (; read <= second * bytesPerSecond; read += Number((await reader.read()).value?.length));
+      vi.advanceTimersByTime(1000)
+    }
+    expect(gone).not.toHaveBeenCalled()
+    stream.end()
   })
 
   test('accepts one message that is larger than its buffer', async () => {

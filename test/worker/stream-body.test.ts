@@ -4,7 +4,7 @@ import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import { NewStreams } from '../../durable-objects/session/new-streams.ts'
 import type { Post, SessionRpc } from '../../durable-objects/session/rpc.ts'
-import type { StreamBody } from '../../durable-objects/session/stream-body.ts'
+import { StreamBody } from '../../durable-objects/session/stream-body.ts'
 import { EventStreamReader } from '../../worker/client/event-stream-reader.ts'
 import { emptyContext } from '../../worker/declarations/request-context.ts'
 import { passOnBody } from '../../worker/http/pass-on-body.ts'
@@ -438,6 +438,20 @@ test('a body that nobody reads is given up', async () => {
   await vi.advanceTimersByTimeAsync(15_001)
   expect(streams.bodyOf(1)).toBeUndefined()
   vi.useRealTimers()
+})
+
+test('a body is not given up while its last event is read slowly', async () => {
+  const body = new StreamBody(100, bodyUntil, () => {})
+  body.end('x'.repeat(250_000))
+  const reader = body.readable.getReader({ mode: 'byob' })
+  let bytes = 0
+  for (;;) {
+    const { done, value } = await reader.read(new Uint8Array(8000))
+    if (done) break
+    bytes += value.length
+    await scheduler.wait(20)
+  }
+  expect(bytes).toBe(250_000)
 })
 
 test('a stream that needs a relay is not kept', () => {

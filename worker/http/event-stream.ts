@@ -4,7 +4,7 @@
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 import { keepAlive } from '../protocol/server-sent-events.ts'
-import { utf8 } from '../protocol/utf8.ts'
+import { inParts, utf8 } from '../protocol/utf8.ts'
 
 export const eventStreamHeaders = {
   'Content-Type': 'text/event-stream',
@@ -12,15 +12,12 @@ export const eventStreamHeaders = {
   'X-Accel-Buffering': 'no',
 } as const
 
-/** The stream learns that its client reads with each part of so many bytes. */
-const partBytes = 16_384
-
 export type EventStreamOptions = {
   /** Milliseconds between comments. */
   keepAliveMs: number
   /** Bytes that may wait for the client. */
   maxBufferedBytes: number
-  /** Called when the client has disconnected, or has read nothing for two keep-alive intervals. Not called after `end`. */
+  /** Called when the client has disconnected, or has read no part for two keep-alive intervals. Not called after `end`. */
   onGone(): void
   /** Called when the client has read, and there is room again. */
   onRoom?(): void
@@ -47,19 +44,20 @@ export class EventStream {
           if (this.#stop()) onGone()
         },
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: maxBufferedBytes }),
+      { highWaterMark: maxBufferedBytes, size: ({ length }) => length },
     )
-    // Bytes that had been read, up to a constant, when a comment was due and had no room.
-    let read = -1
+    // Bytes that had been read, up to a constant, when the last two comments were due and had no room.
+    let before: number | undefined
+    let read: number | undefined
     // It also detects a client that has vanished: writing to its connection fails.
     this.#timer = setInterval(() => {
-      const readBefore = read
-      read = this.hasRoom ? -1 : this.#sent + this.#room
-      if (this.hasRoom) this.send(heartbeat?.() ?? keepAlive)
-      else if (read === readBefore) {
-        this.end()
-        onGone()
-      }
+      if (this.hasRoom) return this.send(heartbeat?.() ?? keepAlive)
+      const earlier = before
+      before = read
+      read = this.#sent + this.#room
+      if (read !== earlier) return
+      this.end()
+      onGone()
     }, keepAliveMs)
   }
 
@@ -70,10 +68,10 @@ export class EventStream {
 
   send(frame: string): void {
     if (!this.#open) return
-    const bytes = utf8(frame)
-    // What a slow client has read of a large frame counts, too.
-    for (let at = 0; at < bytes.length; at += partBytes) this.#controller.enqueue(bytes.subarray(at, at + partBytes))
-    this.#sent += bytes.length
+    inParts(utf8(frame), (part) => {
+      this.#controller.enqueue(part)
+      this.#sent += part.length
+    })
   }
 
   end(): void {

@@ -73,8 +73,8 @@ export type SessionClientOptions = {
   readonly answer?: (request: Message) => object | undefined
 }
 
-/** Seconds without reading after which a client may be disconnected: an interval between keep-alive comments. */
-const disconnectedAfter = 15
+/** Seconds without reading after which a client may be disconnected: two intervals between keep-alive comments. */
+const disconnectedAfter = 30
 
 const mayMiss = ({ args }: Call): boolean => args.steps > keptNotifications
 
