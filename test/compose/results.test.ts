@@ -521,6 +521,14 @@ test.each([
   expect(sent).toBeLessThan(most)
 })
 
+test.each(['-', 'ping'])('an event of the type %s is no message', async (type) => {
+  const message = (result: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, result })
+  const text = `id: 1.1\nevent: ${type}\ndata: ${message({ a: 1 })}\n\nid: 1.2\ndata: ${message({ a: 2 })}\n\n`
+  const response = new Response(text, { headers: { 'Content-Type': 'text/event-stream' } })
+  const match = await matchResponse(response, 1, new AbortController().signal, newReceived())
+  expect(match).toMatchObject({ kind: 'response', message: { result: { a: 2 } } })
+})
+
 test('at most 100 changes of lists are announced during one call', () => {
   const announced: string[] = []
   const proxied = { loggerOf: () => 'upstream', expireList: (_: unknown, list: string) => void announced.push(list) }

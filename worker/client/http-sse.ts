@@ -13,7 +13,7 @@ import {
 } from './connection.ts'
 import type { Event } from './event-stream-reader.ts'
 import { RpcError } from './rpc-error.ts'
-import { bodyMessages, events, parseMessage } from './wire.ts'
+import { bodyMessages, events, isMessage, parseMessage } from './wire.ts'
 
 export async function sseConnection(hub: Hub): Promise<Connection> {
   const stop = new AbortController()
@@ -87,8 +87,9 @@ class SseConnection implements Connection {
 
   async #takeAll(stream: AsyncIterable<Event>): Promise<never> {
     try {
-      for await (const { data } of stream) {
-        const message = parseMessage(data)
+      for await (const event of stream) {
+        if (!isMessage(event)) continue
+        const message = parseMessage(event.data)
         this.#hub.take(message, (answer) => this.#deliver(answer))
         if (isResponse(message) && message.id !== undefined) this.#answers.get(message.id)?.(message)
       }

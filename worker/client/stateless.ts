@@ -1,5 +1,5 @@
 /** A client without sessions: each request contains its envelope, and input requests arrive as results. */
-import type { NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
+import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { InputRequest, Params, SubscriptionFilter } from '../protocol/types.ts'
 import {
@@ -11,9 +11,8 @@ import {
   resultOf,
   type Subscription,
 } from './connection.ts'
-import type { Event } from './event-stream-reader.ts'
 import { RpcError } from './rpc-error.ts'
-import { bodyMessages, events, isEventStream, parseMessage } from './wire.ts'
+import { bodyMessages, isEventStream, messages } from './wire.ts'
 
 export async function statelessConnection(hub: Hub): Promise<Connection> {
   const connection = new StatelessConnection(hub)
@@ -65,9 +64,10 @@ class StatelessConnection implements Connection {
       resultOf(answer, response.status)
     }
     this.#streams.add(stop)
-    const stream = events(response, stop.signal)
-    const acknowledged = await stream.next()
-    this.#hub.take(parseMessage(acknowledged.value?.data ?? 'null'))
+    const stream = messages(response, stop.signal)
+    const { value: acknowledged } = await stream.next()
+    if (!acknowledged) throw endedEarly(response)
+    this.#hub.take(acknowledged)
     const ended = this.#takeAll(stream, stop.signal)
     return {
       close: async () => {
@@ -82,9 +82,9 @@ class StatelessConnection implements Connection {
     for (const stop of this.#streams) stop.abort()
   }
 
-  async #takeAll(stream: AsyncIterable<Event>, signal: AbortSignal): Promise<void> {
+  async #takeAll(stream: AsyncIterable<Message>, signal: AbortSignal): Promise<void> {
     try {
-      for await (const { data } of stream) this.#hub.take(parseMessage(data))
+      for await (const message of stream) this.#hub.take(message)
     } catch (problem) {
       if (!signal.aborted) throw problem
     }
@@ -97,13 +97,12 @@ class StatelessConnection implements Connection {
       if (answer) this.#hub.take(answer)
       return resultOf(answer, response.status)
     }
-    for await (const { data } of events(response, signal)) {
-      const received = parseMessage(data)
+    for await (const received of messages(response, signal)) {
       this.#hub.take(received)
       if (!('method' in received)) return resultOf(received, response.status)
     }
     signal?.throwIfAborted()
-    throw new RpcError('The stream ended without a response', { code: 0, status: response.status })
+    throw endedEarly(response)
   }
 
   async #post(message: RequestMessage, signal: AbortSignal | undefined): Promise<Response> {
@@ -135,3 +134,5 @@ class StatelessConnection implements Connection {
     }
   }
 }
+
+const endedEarly = ({ status }: Response) => new RpcError('The stream ended without a response', { code: 0, status })

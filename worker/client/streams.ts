@@ -72,11 +72,11 @@ export class Streams {
     try {
       for (;;) {
         try {
-          for await (const { id, event, data, retry } of events(response, open.connection.signal)) {
-            lastId = id ?? lastId
-            wait = retry ?? wait
+          for await (const event of events(response, open.connection.signal)) {
+            lastId = event.id ?? lastId
+            wait = event.retry ?? wait
             open.resumable ||= lastId !== undefined
-            if (data !== '' && isMessage(event)) yield parseMessage(data)
+            if (isMessage(event)) yield parseMessage(event.data)
           }
         } catch (problem) {
           if (!open.connection.signal.aborted) throw problem

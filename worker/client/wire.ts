@@ -95,8 +95,8 @@ export const parseMessage = (text: string): Message => JSON.parse(text)
 export const isEventStream = ({ headers }: Response): boolean =>
   /^text\/event-stream/i.test(headers.get('Content-Type') ?? '')
 
-/** Whether an event of this type is a message: a server ends the start of an event that it has no more as one of another type. */
-export const isMessage = (event = 'message'): boolean => event === 'message'
+/** Whether an event is a message: a server ends the start of an event that it has no more as one of another type. */
+export const isMessage = ({ event = 'message', data }: Event): boolean => event === 'message' && data !== ''
 
 /**
  * Yields the events of a stream until it ends, including priming events.
@@ -110,6 +110,15 @@ export async function* events(
   reader = new EventStreamReader(),
 ): AsyncGenerator<Event> {
   for await (const chunk of eventsByChunk(response, reader, signal)) yield* chunk
+}
+
+/** Yields the messages of a stream until it ends: see `events`. */
+export async function* messages(
+  response: Response,
+  signal?: AbortSignal,
+  reader?: EventStreamReader,
+): AsyncGenerator<Message, void> {
+  for await (const event of events(response, signal, reader)) if (isMessage(event)) yield parseMessage(event.data)
 }
 
 /** Yields the events that end in each chunk of a stream, for a consumer that reads many: see `events`. */

@@ -3,7 +3,7 @@
 import { EventStreamReader } from '../../../client/event-stream-reader.ts'
 import type { Received } from '../../../client/received.ts'
 import { isTimeoutError } from '../../../client/request-guard.ts'
-import { eventsByChunk, isEventStream } from '../../../client/wire.ts'
+import { eventsByChunk, isEventStream, isMessage } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
 import { BoundedBody } from '../../../protocol/bounded-body.ts'
 import { countValues } from '../../../protocol/json-size.ts'
@@ -171,8 +171,8 @@ class Reading {
   async #readStream(response: Response): Promise<Match | undefined> {
     this.stream = new EventStreamReader(this.stream)
     for await (const events of eventsByChunk(response, this.stream, this.#signal)) {
-      for (const { data } of events) {
-        const match = data === '' ? undefined : this.#find(this.#messagesIn(data), true)
+      for (const event of events) {
+        const match = isMessage(event) ? this.#find(this.#messagesIn(event.data), true) : undefined
         if (match) return match
       }
     }
