@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Streams } from '../../worker/client/streams.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startEverything, startServer, type TestServer } from '../support/server.ts'
 
@@ -67,6 +68,28 @@ test('an event of another type on a stream is no message', async () => {
   const { content } = await client.request('tools/call', params, { onProgress: (one) => progress.push(one) })
   expect(content).toMatchObject([{ type: 'text' }])
   expect(progress.length).toBeGreaterThan(0)
+})
+
+const greeting = 'data: {"jsonrpc":"2.0","method":"notifications/hello"}'
+
+test.each([
+  ['an id without data', `id: 1\n${greeting}\n\nid: 2\n\n`, '2'],
+  ['an id without data alone', 'id: 7\n\n', '7'],
+  ['an event of another type', `id: 1\n${greeting}\n\nid: 2\nevent: ping\ndata: {}\n\n`, '2'],
+  ['an event that was cut', `id: 1\n${greeting}\n\nid: 2\n${greeting}\n`, '1'],
+])('a client resumes a stream after the last id of an event: %s', async (_, text, last) => {
+  const resumed: (string | undefined)[] = []
+  const streams = new Streams(async (after) => {
+    resumed.push(after)
+    return new Response(null, { status: 405 })
+  })
+  const first = new Response(text, { headers: { 'Content-Type': 'text/event-stream' } })
+  const { messages } = streams.read(first, new AbortController())
+  const read = async () => {
+    for await (const message of messages) void message
+  }
+  await expect(read()).rejects.toThrow('The stream could not be resumed')
+  expect(resumed).toEqual([last])
 })
 
 const consent = { action: 'accept', content: { sure: true } }

@@ -1,13 +1,16 @@
 /** The streams of a session, as a client reads them, over one connection after another. */
 import type { Message } from '../protocol/jsonrpc.ts'
+import { EventStreamReader } from './event-stream-reader.ts'
 import { RpcError } from './rpc-error.ts'
-import { events, isEventStream, isMessage, parseMessage } from './wire.ts'
+import { isEventStream, messages } from './wire.ts'
 
 /** A stream that is being read. */
 type Open = {
   connection: AbortController
-  /** Whether the stream can be resumed. */
-  resumable: boolean
+  /** Has the position from which the stream can be resumed. */
+  reader: EventStreamReader
+  /** Whether the stream has no last event, and can be opened again before its first event. */
+  readonly isStanding: boolean
   isClosed: boolean
   /** Set while its connection was closed on purpose, and the caller waits for the next one. */
   dropped: { resumed(): void; failed(problem: unknown): void } | undefined
@@ -33,16 +36,22 @@ export class Streams {
   /**
    * @param first its first response
    * @param connection aborts the request of that response
-   * @param isStanding whether the stream has no last event, and can be opened again before its first event
+   * @param isStanding see `Open`
    */
   read(first: Response, connection: AbortController, isStanding = false): Reading {
-    const open: Open = { connection, resumable: isStanding, isClosed: false, dropped: undefined }
+    const open: Open = {
+      connection,
+      reader: new EventStreamReader(),
+      isStanding,
+      isClosed: false,
+      dropped: undefined,
+    }
     this.#open.add(open)
     const close = () => {
       open.isClosed = true
       open.connection.abort()
     }
-    return { messages: this.#messages(open, first, isStanding), close }
+    return { messages: this.#messages(open, first), close }
   }
 
   /**
@@ -51,7 +60,9 @@ export class Streams {
    * @throws Error without a stream that can be resumed
    */
   async drop(): Promise<void> {
-    const dropped = [...this.#open].filter(({ resumable, dropped }) => resumable && !dropped)
+    const dropped = [...this.#open].filter(
+      ({ isStanding, reader, dropped }) => (isStanding || reader.lastEventId) && !dropped,
+    )
     if (dropped.length === 0) {
       throw new Error('There is no stream to drop yet: wait for a message on it first, as with client.next(method)')
     }
@@ -65,27 +76,22 @@ export class Streams {
     await Promise.all(resumed)
   }
 
-  async *#messages(open: Open, first: Response, isStanding: boolean): AsyncGenerator<Message> {
+  async *#messages(open: Open, first: Response): AsyncGenerator<Message> {
     let response = first
-    let lastId: string | undefined
-    let wait = 0
     try {
       for (;;) {
         try {
-          for await (const event of events(response, open.connection.signal)) {
-            lastId = event.id ?? lastId
-            wait = event.retry ?? wait
-            open.resumable ||= lastId !== undefined
-            if (isMessage(event)) yield parseMessage(event.data)
-          }
+          yield* messages(response, open.connection.signal, open.reader)
         } catch (problem) {
           if (!open.connection.signal.aborted) throw problem
         }
-        if (open.isClosed || (!open.dropped && (isStanding || lastId === undefined))) return
+        const { lastEventId, retryMs = 0 } = open.reader
+        if (open.isClosed || (!open.dropped && (open.isStanding || !lastEventId))) return
         // The server's wish is for clients that it has sent away.
-        if (!open.dropped) await new Promise((resolve) => setTimeout(resolve, wait))
+        if (!open.dropped) await new Promise((resolve) => setTimeout(resolve, retryMs))
+        open.reader = new EventStreamReader(open.reader)
         open.connection = new AbortController()
-        response = await this.#connect(lastId, open.connection.signal)
+        response = await this.#connect(lastEventId || undefined, open.connection.signal)
         if (!isEventStream(response)) {
           throw new RpcError('The stream could not be resumed', { code: 0, status: response.status })
         }
