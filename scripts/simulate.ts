@@ -6,7 +6,9 @@
  * `--coverage <count>` runs so many, and prints which lines of durable-objects/ they reach.
  * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. `--plant <name>` runs with a
  * planted defect. `--beside <commit>` deploys an older edgemcp, too: alone, and side by side with this one. Exits with 1 for a violation.
+ * `--help` prints this.
  */
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { coverageOf } from '../test/simulation/coverage.ts'
 import { type FaultKind, faultKinds } from '../test/simulation/faults.ts'
@@ -31,8 +33,15 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     ungated: { type: 'boolean', default: false },
     coverage: { type: 'string' },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 })
+if (values.help) {
+  // The comment at the start of this file.
+  const [, usage = ''] = /\/\*\*\n(.*?)\n \*\//s.exec(readFileSync(import.meta.filename, 'utf8')) ?? []
+  console.log(usage.replaceAll(/^ \* ?/gm, ''))
+  process.exit()
+}
 
 const isKind = (name: string): name is FaultKind => faultKinds.some((kind) => kind === name)
 const kinds = values.kinds?.split(',')
