@@ -1,13 +1,13 @@
 /** The index of an event: who has subscribed to it, and the publications that are on their way to them. */
 
-import type { Owner } from '../../worker/protocol/principal.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import { EventLog, isRecipient, logSchema, type PublicationRow } from './event-log.ts'
+import { EventLog, isRecipient, logSchema, type PublicationRow, textsFor } from './event-log.ts'
 import { EventStreams } from './event-streams.ts'
 import type { EventsHost } from './events-host.ts'
-import type { LogPage, LogQuery, Member, MemberId, Publication, StoredRecipients } from './rpc.ts'
+import type { LogPage, LogQuery, Member, MemberId, Publication, Reader, StoredRecipients } from './rpc.ts'
+import { Turns } from './turns.ts'
 
 /**
  * | table          | a row is                                                        | until                           |
@@ -63,6 +63,7 @@ export class EventIndex {
   readonly streams: EventStreams
   readonly #name: string
   readonly #log: EventLog
+  readonly #turns = new Turns()
   readonly #storage: DurableObjectStorage
   readonly #tables: Tables
   readonly #schema: Schema
@@ -75,7 +76,7 @@ export class EventIndex {
     this.#storage = storage
     this.#tables = new Tables(storage.sql, 'members', schema)
     this.#log = new EventLog(name, storage, this.#tables, parts.host)
-    this.streams = new EventStreams(ctx, this.#log, parts.host)
+    this.streams = new EventStreams(ctx, this.#log, this.#turns, parts.host)
     this.#schema = parts.schema
     this.#alarms = parts.alarms
     this.#host = parts.host
@@ -108,19 +109,18 @@ export class EventIndex {
     // It takes the place of an alarm whose handler runs, and which would be repeated if this object is lost.
     const isBusy = this.#tables.query('SELECT 1 FROM fanOuts LIMIT 1').length > 0
     await this.#alarms.add(isBusy ? Date.now() + retryPauseMs : expires + graceMs)
-    return { position: this.#settledFor(owner, who), isTruncated }
+    return { position: this.#settledFor(owner, { who, args }), isTruncated }
   }
 
   /** Returns a position up to which an owner has received everything. It does not tell when events for others were published. */
-  #settledFor(owner: string, who: Owner): number {
-    const open = this.#tables
-      .query<Pick<PublicationRow, 'seq' | 'recipients'>>(
-        `SELECT seq, recipients FROM publications
-          WHERE seq IN (SELECT seq FROM fanOuts) OR seq IN (SELECT seq FROM undelivered WHERE owner = ?) ORDER BY seq`,
-        owner,
-      )
-      .find(({ recipients }) => isRecipient(JSON.parse(recipients), who))
-    return open ? open.seq - 1 : this.#log.head
+  #settledFor(owner: string, reader: Reader): number {
+    const [row] = this.#tables.query<{ settled: number | null }>(
+      `SELECT min(seq) - 1 AS settled FROM publications
+        WHERE (seq IN (SELECT seq FROM fanOuts) OR seq IN (SELECT seq FROM undelivered WHERE owner = ?)) AND ${isRecipient}`,
+      owner,
+      textsFor(reader.who),
+    )
+    return row?.settled ?? this.#log.headFor(reader)
   }
 
   remove(members: readonly MemberId[]): void {
@@ -164,8 +164,8 @@ export class EventIndex {
     this.streams.wake()
   }
 
-  read(query: LogQuery): LogPage {
-    return this.#log.read(query)
+  read({ listener, ...query }: LogQuery): Promise<LogPage> {
+    return this.#turns.take(listener, () => this.#log.read(query))
   }
 
   /** Sends what was published to the objects of owners. @returns milliseconds since 1970 of the next time; `undefined`: none */
@@ -292,7 +292,7 @@ export class EventIndex {
       ...values,
     )
     const chosen = members
-      .filter((one) => this.#log.isFor({ body, recipients }, readerOf(one)))
+      .filter(({ args }) => this.#log.isFor(body, args))
       .map((one) => ({ id: one.id, version: one.version }))
     if (chosen.length === 0) return 0
     try {
@@ -305,8 +305,6 @@ export class EventIndex {
     }
   }
 }
-
-const readerOf = ({ issuer, tenant, subject, args }: MemberRow) => ({ who: { issuer, tenant, subject }, args })
 
 /** @returns `order`: the columns of an index that has the subscriptions in the order in which owners are reached */
 function condition(recipients: StoredRecipients): {

@@ -7,10 +7,11 @@
 import type { Tables } from '../shared/tables.ts'
 import { type EventsHost, keepsLog } from './events-host.ts'
 import type { LogPage, LogQuery, Publication, Reader, StoredRecipients } from './rpc.ts'
+import { maxPageCharacters } from './turns.ts'
 
 /** A row is an event, until it has reached its subscriptions and the log need not have it any more. */
 export const logSchema = `
-CREATE TABLE publications (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, body TEXT NOT NULL, key TEXT, recipients TEXT NOT NULL);`
+CREATE TABLE publications (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, key TEXT, recipients TEXT NOT NULL, body TEXT NOT NULL);`
 
 export type PublicationRow = { seq: number; id: string; body: string; key: string | null; recipients: string }
 
@@ -22,11 +23,6 @@ export const microsecondsPerMs = 1000
 const clockDifferenceMs = 1000
 /** Rows that are read at a time. */
 const batchRows = 5
-/**
- * Characters that are read for a page, also those of events for others: other requests of the object wait while it is read. What is for the
- * client then waits in memory, once in this object and once in the Worker of a reader.
- */
-export const maxPageCharacters = 250_000
 /** Stored in the place of a position while the server keeps no log. */
 const unknownPosition = -1
 /** Events beyond its length that the log has before some are deleted. */
@@ -71,23 +67,26 @@ export class EventLog {
     return this.#readPruned() === unknownPosition
   }
 
-  /** The position after everything that was published so far. */
-  get head(): number {
-    // A log that begins again begins before the next event.
-    this.#readPruned()
-    return this.#end
+  /**
+   * The position after everything that was published for a client so far. Positions of events for others would tell when they were
+   * published, so it may be a second old: what is published later has a later one.
+   */
+  headFor(reader: Reader): number {
+    const since = (Date.now() - clockDifferenceMs) * microsecondsPerMs
+    return Math.max(this.#readPruned(), this.#readFrom(since, { ...reader, limit: Number.POSITIVE_INFINITY }).position)
   }
 
-  get #end(): number {
+  /** The position after everything that was published so far. */
+  get #head(): number {
     this.#last ??=
       this.#tables.query<{ last: number | null }>('SELECT max(seq) AS last FROM publications')[0]?.last ?? 0
-    return Math.max(this.#last, (Date.now() - clockDifferenceMs) * microsecondsPerMs)
+    return Math.max(this.#last, this.#readPruned(), (Date.now() - clockDifferenceMs) * microsecondsPerMs)
   }
 
   /** Returns the position of the event. The tables must exist. */
   append({ id, body, key }: Publication, recipients: StoredRecipients): number {
-    const seq = Math.max(this.head + 1, Date.now() * microsecondsPerMs)
-    const row = [seq, id, body, key ?? null, JSON.stringify(recipients)]
+    const seq = Math.max(this.#head + 1, Date.now() * microsecondsPerMs)
+    const row = [seq, id, key ?? null, JSON.stringify(recipients), body]
     this.#storage.sql.exec('INSERT INTO publications VALUES (?, ?, ?, ?, ?)', ...row)
     this.#last = seq
     this.#count = this.#length + 1
@@ -96,7 +95,7 @@ export class EventLog {
 
   /** Whether a client with this position may have missed an event that is for it. */
   hasMissed(after: number, reader: Reader): boolean {
-    if (!this.isKept || this.positionAfter(after).isTruncated) return true
+    if (!this.isKept || this.positionAfter(after, reader).isTruncated) return true
     const { events, hasMore } = this.#readFrom(after, { ...reader, limit: 1 })
     return hasMore || events.length > 0
   }
@@ -124,11 +123,11 @@ export class EventLog {
     this.#count = undefined
   }
 
-  /** The last event that was deleted. A server that keeps a log again has none of the events before. */
+  /** The last event that was deleted. A server that keeps a log again has none of the events before, and begins before the next one. */
   #readPruned(): number {
     if (this.#lastPruned === undefined) {
       this.#lastPruned = this.#storage.kv.get<number>('pruned') ?? 0
-      if (this.isKept && this.#lastPruned === unknownPosition) this.#setPruned(this.#end)
+      if (this.isKept && this.#lastPruned === unknownPosition) this.#setPruned(Date.now() * microsecondsPerMs - 1)
     }
     return this.#lastPruned
   }
@@ -153,22 +152,26 @@ export class EventLog {
   }
 
   /** Returns the position from which the log can be read after one that a client has. */
-  positionAfter(after: number, maxAgeMs = Number.POSITIVE_INFINITY): Pick<LogPage, 'position' | 'isTruncated'> {
-    const { head } = this
+  positionAfter(
+    after: number,
+    reader: Reader,
+    maxAgeMs = Number.POSITIVE_INFINITY,
+  ): Pick<LogPage, 'position' | 'isTruncated'> {
     const ageMs = Math.min(this.#host.limits.logMs, maxAgeMs)
     const first = Math.max(Math.floor((Date.now() - ageMs) * microsecondsPerMs), this.#readPruned())
-    // A position that this log never had.
-    if (!(after >= 0 && after <= head)) return { position: head, isTruncated: true }
-    return { position: Math.max(after, Math.min(first, head)), isTruncated: after < first }
+    const isKnown = after >= 0 && after <= Math.max(this.#head, Date.now() * microsecondsPerMs)
+    if (isKnown && after >= first) return { position: after, isTruncated: false }
+    const head = this.headFor(reader)
+    return { position: isKnown ? Math.max(after, Math.min(first, head)) : head, isTruncated: true }
   }
 
   /** Returns the next events for a client. */
-  read({ after, maxAgeMs, ...query }: LogQuery): LogPage {
+  read({ after, maxAgeMs, ...query }: Omit<LogQuery, 'listener'>): LogPage {
     if (after === undefined) {
-      const { head } = this
+      const head = this.headFor(query)
       return { events: [], start: head, position: head, characters: 0, isTruncated: false, hasMore: false }
     }
-    const { position: start, isTruncated } = this.positionAfter(after, maxAgeMs)
+    const { position: start, isTruncated } = this.positionAfter(after, query, maxAgeMs)
     return { isTruncated, ...this.#readFrom(start, query) }
   }
 
@@ -185,14 +188,15 @@ export class EventLog {
     let characters = 0
     for (;;) {
       const rows = this.#tables.query<PublicationRow>(
-        'SELECT * FROM publications WHERE seq > ? ORDER BY seq LIMIT ?',
+        `SELECT * FROM publications WHERE seq > ? AND ${isRecipient} ORDER BY seq LIMIT ?`,
         position,
+        textsFor(reader.who),
         batchRows,
       )
       for (const row of rows) {
         position = row.seq
         characters += row.body.length
-        if (this.isFor(row, reader)) {
+        if (this.isFor(row.body, reader.args)) {
           events.push({ position, body: row.body })
           own = position
         }
@@ -201,14 +205,13 @@ export class EventLog {
       }
       if (rows.length < batchRows) break
     }
-    // A position after events of others would tell when they were published. What is published later has a later one.
+    // As `headFor` says.
     const now = (Date.now() - clockDifferenceMs) * microsecondsPerMs
     return { events, start, position: Math.max(own, now), characters, hasMore: false }
   }
 
-  /** A subscription does not receive an event for which the function of the developer throws. */
-  isFor({ body, recipients }: Pick<PublicationRow, 'body' | 'recipients'>, { who, args }: Reader): boolean {
-    if (!isRecipient(JSON.parse(recipients), who)) return false
+  /** Whether a recipient with these arguments receives an event: not one for which the function of the developer throws. */
+  isFor(body: string, args: string): boolean {
     try {
       return this.#host.matches(this.#name, args, body)
     } catch (problem) {
@@ -218,9 +221,17 @@ export class EventLog {
   }
 }
 
-export function isRecipient(recipients: StoredRecipients, who: Reader['who']): boolean {
-  if ('everyone' in recipients) return true
-  const { issuer, tenant = '' } = recipients
-  if (!who || who.issuer !== issuer || (who.tenant ?? '') !== tenant) return false
-  return !('subject' in recipients) || who.subject === recipients.subject
+/** Condition for the events whose recipients include somebody: its value is `textsFor`. */
+export const isRecipient = 'recipients IN (SELECT value FROM json_each(?))'
+
+/** Returns the recipients that include somebody, each as it is stored, as a JSON list. */
+export function textsFor(who: Reader['who']): string {
+  const all: StoredRecipients[] = [{ everyone: true }]
+  if (who) {
+    const { issuer, subject } = who
+    const tenant = who.tenant || undefined
+    if (tenant) all.push({ issuer, tenant })
+    if (subject !== undefined) all.push({ issuer, subject, ...(tenant && { tenant }) })
+  }
+  return JSON.stringify(all.map((one) => JSON.stringify(one)))
 }

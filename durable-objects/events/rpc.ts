@@ -122,7 +122,8 @@ export type Reader = { readonly who?: Owner | undefined; readonly args: string }
 /** `after`: the position that a client has; absent: it begins now. `maxAgeMs`: milliseconds. */
 export type Replay = { readonly after?: number | undefined; readonly maxAgeMs?: number | undefined }
 
-export type LogQuery = Reader & Replay & { readonly limit: number }
+/** `listener`: a text for the caller; empty for one that is not known. */
+export type LogQuery = Reader & Replay & { readonly listener: string; readonly limit: number }
 
 /** An event, and its position in the log: see `event-log.ts`. */
 export type LoggedEvent = Publication & { readonly position: number }

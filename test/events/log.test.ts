@@ -440,9 +440,38 @@ describe('a webhook subscription', () => {
     await unsubscribe('ann', receiver, shop)
   })
 
+  test('has missed nothing when much came for others', async () => {
+    const shop = 'missed-much'
+    const receiver = new Receiver(internet, shop)
+    const { cursor } = await poll('ann', { arguments: { shop } })
+    for (let total = 1; total <= 10; total += 1) await publish('x'.repeat(30_000), total, userOf('bob'))
+    expect(await subscribe('ann', receiver, shop, cursor)).toMatchObject({ truncated: false })
+    await unsubscribe('ann', receiver, shop)
+  })
+
+  test('and a poll do not tell when events for others are published', async () => {
+    const shop = 'told'
+    const receiver = new Receiver(internet, shop)
+    await publish(shop, 1, userOf('bob'))
+    const published = Date.now()
+    const cursors = [
+      (await poll('ann', { arguments: { shop } })).cursor,
+      (await poll('ann', { arguments: { shop }, cursor: 'historyId_7' })).cursor,
+      (await subscribe('ann', receiver, shop, null)).cursor,
+    ]
+    await unsubscribe('ann', receiver, shop)
+    // A position that does not follow from an event is a second old.
+    const latest = (Date.now() - 1000) * 1000
+    for (const cursor of cursors) expect(Number(cursor)).toBeLessThanOrEqual(latest)
+    expect(await poll('ann', { arguments: { shop }, cursor: `${(published - 100) * 1000}` })).toMatchObject({
+      truncated: false,
+    })
+  })
+
   test('and a poll learn that they may have missed events of a time without a log', async () => {
     const shop = 'unlogged'
     const receiver = new Receiver(internet, shop)
+    await publish(shop, 0)
     const { cursor } = await poll('ann', { arguments: { shop } })
     await publish(shop, 1)
     await server.reload({ LOG_AGE: 'none' })

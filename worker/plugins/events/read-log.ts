@@ -55,7 +55,8 @@ export async function poll({ call }: MethodContext, { all, limits, runtime }: Se
     throw new McpError('invalid_params', 'maxEvents must be a number of 1 or more')
   const limit = Math.min(Math.floor(maxEvents), maxPolled)
   const index = runtime.object<EventIndexRpc>('McpEvents', `event ${declared.name}`)
-  const page = await index.read({ ...readerOf(principal, args), ...readReplay(params), limit })
+  const listener = await listenerOf(principal, runtime.identity, call.request?.address)
+  const page = await index.read({ ...readerOf(principal, args), ...readReplay(params), listener, limit })
   return {
     events: page.events.map(({ body }) => JSON.parse(body)),
     cursor: String(page.position),
