@@ -131,7 +131,7 @@ let isWatching = false
 
 function createFolder(): string {
   // A signal between the creation of a folder and a listener for signals would leave the folder behind.
-  if (!isWatching) process.on('SIGINT', endBy).on('SIGTERM', endBy).on('exit', removeAll)
+  if (!isWatching) process.on('SIGINT', endBy).on('SIGTERM', endBy).on('SIGHUP', endBy).on('exit', removeAll)
   isWatching = true
   const folder = withPath('create a folder in', tmpdir(), () => mkdtempSync(join(tmpdir(), 'edgemcp-doctor-')))
   folders.add(folder)
@@ -157,7 +157,7 @@ async function endBy(signal: NodeJS.Signals): Promise<void> {
   removeAll()
   await Promise.all(ended)
   removeAll()
-  process.off('SIGINT', endBy).off('SIGTERM', endBy)
+  process.off('SIGINT', endBy).off('SIGTERM', endBy).off('SIGHUP', endBy)
   process.kill(process.pid, signal)
 }
 
