@@ -15,7 +15,7 @@
  * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `TokensName` | the grants of the user |
  * |                        | `refreshing:<entry>`           | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
- * | `ended:<user>:<hash of client>` | the same              | a client whose access or a grant of which has ended, or any client: see `ended-access.ts` | longer than approvals are remembered |
+ * | `ended:<user>:<hash>`  | the same                       | the end of a grant, or of all access of a client or of any: see `ended-access.ts` | longer than approvals are remembered |
  * | `transaction:<hash>`   | `transaction:<hash>`           | a consent page, or a visit to the provider  | 10 minutes            |
  * | `<kind>-jti:<id>`      | `<kind>-jti:<id>`              | an assertion that was used                  | longer than the assertion |
  */

@@ -54,10 +54,10 @@ async function subscribed(token: string, name = 'saved') {
     hours,
     /** Publishes an event, which reaches the receiver. */
     async receives() {
-      const count = receiver.events.length
       const event = crypto.randomUUID()
       await ask('publish', name, event)
-      expect((await receiver.received(count + 1)).at(-1)?.data).toEqual({ id: event })
+      // One that was published before may arrive later.
+      await expect.poll(() => receiver.events.map(({ data }) => data), { timeout: 5_000 }).toContainEqual({ id: event })
     },
     /** Publishes an event, which ends the subscription and is not sent. Returns the reason. */
     async ends() {
@@ -100,6 +100,8 @@ type SignedIn = Awaited<ReturnType<RawClient['signIn']>>
 const refresh = ({ client, tokens }: Pick<SignedIn, 'client' | 'tokens'>) =>
   people.token(people.refreshForm(client, tokens.refresh_token))
 
+const revoke = ({ id }: Registered, { refresh_token: token }: Tokens) => people.token({ token, client_id: id })
+
 /** Refreshes while the user is somebody whom this server refuses. */
 async function refuse(signedIn: SignedIn, change: Partial<GitHub['account']>): Promise<void> {
   const account = { ...gitHub.account }
@@ -121,7 +123,7 @@ const ends: readonly { readonly what: string; readonly end: (signedIn: SignedIn)
   },
   {
     what: 'the client revokes its refresh token',
-    end: ({ client, tokens }) => people.token({ token: tokens.refresh_token, client_id: client.id }),
+    end: ({ client, tokens }) => revoke(client, tokens),
   },
   {
     what: 'an old refresh token is sent again',
@@ -193,7 +195,7 @@ describe('of a user who signed in', () => {
     const [one, two] = [await people.signIn(new Browser()), await people.signIn(new Browser())]
     const ended = await subscribed(one.tokens.access_token)
     const kept = await subscribed(two.tokens.access_token)
-    await people.token({ token: one.tokens.refresh_token, client_id: one.client.id })
+    await revoke(one.client, one.tokens)
     await kept.receives()
     expect(await ended.ends()).toContain(refused)
   })
@@ -239,13 +241,14 @@ describe('of a user who signed in', () => {
     expect(await one.ends()).toContain('visibleTo')
   })
 
-  test('go on when the client signs in again, and end with that grant', async () => {
+  test('go on when the client signs in again, and end with that grant, also if it does so once more', async () => {
     const { client, tokens } = await people.signIn(new Browser())
     const [goOn, one] = [await waiting(tokens.access_token), await subscribed(tokens.access_token)]
     const later = await again(client)
     await goOn('completed', later.access_token)
     await one.receives()
-    await people.token({ token: later.refresh_token, client_id: client.id })
+    await revoke(client, later)
+    await again(client)
     expect(await one.ends()).toContain(refused)
   })
 
@@ -279,13 +282,62 @@ describe('of a user who signed in', () => {
     browser.pages.length = 0
     const other = await again(client, browser)
     const [ended, kept] = [await subscribed(tokens.access_token), await subscribed(other.access_token)]
-    await people.token({ token: tokens.refresh_token, client_id: client.id })
+    await revoke(client, tokens)
     expect(await ended.ends()).toContain(refused)
     await kept.receives()
     expect((await refresh({ client, tokens: other })).status).toBe(200)
     await again(client, browser)
     // Signed in twice, without a consent page.
     expect(browser.pages).toEqual([])
+  })
+
+  test('go on with the grant that is valid when another one of the client is revoked', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const one = await subscribed(tokens.access_token)
+    const browser = new Browser()
+    // With a consent page: it takes the place of the first grant. The other one has none.
+    const [second, third] = [await again(client, browser), await again(client, browser)]
+    await revoke(client, second)
+    await one.receives()
+    await revoke(client, third)
+    await again(client)
+    expect(await one.ends()).toContain(refused)
+  })
+
+  test('end when all grants of the client are revoked at the same time', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const one = await subscribed(tokens.access_token)
+    const browser = new Browser()
+    const valid = [await again(client, browser), await again(client, browser)]
+    await Promise.all(valid.map((grant) => revoke(client, grant)))
+    await again(client)
+    expect(await one.ends()).toContain(refused)
+  })
+
+  test('of one tenant go on when another tenant refuses the user', async () => {
+    const browser = new Browser()
+    gitHub.account.name = 'of acme'
+    const { client, tokens } = await people.signIn(browser)
+    const one = await subscribed(tokens.access_token)
+    gitHub.account.name = 'of globex'
+    const other = await again(client, browser)
+    gitHub.account.name = 'of acme'
+    await again(client, browser)
+    await one.receives()
+    // The user has left globex.
+    expect((await refresh({ client, tokens: other })).status).toBe(400)
+    await one.receives()
+  })
+
+  test('end at a revocation that runs beside a refresh, and go on when a sign-in takes the place of the grant', async () => {
+    const { client, tokens } = await people.signIn(new Browser())
+    const [ended, other] = [await subscribed(tokens.access_token), await people.signIn(new Browser())]
+    await Promise.all([refresh({ client, tokens }), revoke(client, tokens)])
+    await again(client)
+    expect(await ended.ends()).toContain(refused)
+    const kept = await subscribed(other.tokens.access_token)
+    await Promise.all([refresh(other), again(other.client)])
+    await kept.receives()
   })
 })
 

@@ -40,6 +40,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'durable-objects/sign-in/upstream-tokens.ts': [1, 'names refreshes, by client at a provider and refresh token'],
   'worker/plugins/sign-in/upstream.ts': [4, 'names objects of the authorization server, by its origin and identity'],
   'worker/plugins/sign-in/current-grant.ts': [1, 'names grants of the authorization server, and compares their client'],
+  'worker/plugins/sign-in/ended-access.ts': [1, 'names the end of grants, at the authorization server of a user'],
   'worker/plugins/sign-in/sign-in.ts': [1, 'names objects of the authorization server, and writes claims'],
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   'worker/plugins/events/events.ts': [

@@ -29,9 +29,14 @@ export class EndedAccess {
     return new EndedAccess(objectOf, userId, '*')
   }
 
-  /** The end of one grant of a client. Its other grants, and approvals, still count. */
-  static ofOneGrant(objectOf: ObjectOf, userId: string, clientId: string): EndedAccess {
-    return new EndedAccess(objectOf, userId, `grant of ${clientId}`)
+  /** The end of one grant: other grants of its client, and approvals, still count. @param key of the grant */
+  static ofOneGrant(objectOf: ObjectOf, userId: string, key: string): EndedAccess {
+    return new EndedAccess(objectOf, userId, key)
+  }
+
+  /** The end of a grant that was the only one of its client for a tenant. */
+  static ofLastGrant(objectOf: ObjectOf, userId: string, clientId: string, tenant: string | undefined): EndedAccess {
+    return new EndedAccess(objectOf, userId, JSON.stringify([clientId, tenant]))
   }
 
   /** Returns when the access of a client was ended, alone or with all others, in milliseconds since 1970; 0 if it was not. */
@@ -45,11 +50,8 @@ export class EndedAccess {
    * with another grant. An end that is no longer remembered may be as late as its memory is long.
    */
   static async ofStored(objectOf: ObjectOf, userId: string, clientId: string, rememberMs: number): Promise<number> {
-    const ends = await Promise.all([
-      EndedAccess.ofGrant(objectOf, userId, clientId),
-      EndedAccess.ofOneGrant(objectOf, userId, clientId).time(),
-    ])
-    return Math.max(...ends, Date.now() - twoStepsMs - rememberMs)
+    const endedAt = await EndedAccess.ofGrant(objectOf, userId, clientId)
+    return Math.max(endedAt, Date.now() - twoStepsMs - rememberMs)
   }
 
   /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if no approval from before can be used. */

@@ -36,7 +36,7 @@ import {
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { problemPage } from './consent-page.ts'
-import { currentGrant, grantClaims } from './current-grant.ts'
+import { currentGrant, type EndedGrant, grantClaims, storeEnd } from './current-grant.ts'
 import { type Decided, decideAgain, type GrantProps, type Refresh, type Refreshing, tenantsOf } from './decide.ts'
 import { EndedAccess } from './ended-access.ts'
 import { authorityOf, Enterprise, jwtBearer } from './enterprise.ts'
@@ -579,9 +579,6 @@ const objectsOf =
   (key) =>
     serverInfo.object<SignInRpc>('McpSignIn', objectName(realm, key))
 
-/** What is read here of a grant that the library wrote. */
-type OwnedGrant = { readonly userId: string; readonly clientId: string }
-
 /**
  * Returns the storage of all keys to a request that has its turn in the object of a grant. A request that deletes the grant ends access: it is
  * a revocation, or has a token or a user that is refused. A sign-in that replaces the grant deletes it from outside.
@@ -591,10 +588,8 @@ type OwnedGrant = { readonly userId: string; readonly clientId: string }
 function storageWith({ key: ownKey, storage }: OwnGrant, objectOf: ObjectOf, endedMs: number): StorageOf {
   const remove = async (key: string) => {
     // The library wrote the grant.
-    const grant: OwnedGrant | null = key === ownKey ? JSON.parse((await storage.read(key)) ?? 'null') : null
-    // With an id that installations share, no other grant takes its place: see `currentGrant`.
-    if (grant && !URL.canParse(grant.clientId))
-      await EndedAccess.ofOneGrant(objectOf, grant.userId, grant.clientId).store(endedMs)
+    const grant: EndedGrant | null = key === ownKey ? JSON.parse((await storage.read(key)) ?? 'null') : null
+    if (grant) await storeEnd(objectOf, key, grant, endedMs)
     await storage.remove(key)
   }
   const own: EntryStorage = { ...storage, remove }
