@@ -1,4 +1,5 @@
 /** Subscriptions and tasks end with the access of their caller, without an option of the developer. */
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { Browser } from '../../worker/testing/provider/browser.ts'
@@ -12,11 +13,17 @@ const internet = new Internet()
 let server: ControlledServer
 let gitHub: GitHub
 let people: RawClient
+/** The key of the issuer of an organization. */
+let privateKey: Awaited<ReturnType<typeof generateKeyPair>>['privateKey']
 beforeAll(async () => {
+  const pair = await generateKeyPair('RS256')
+  privateKey = pair.privateKey
+  const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'acme', alg: 'RS256', use: 'sig' }] }
   gitHub = await GitHub.start()
-  server = await startControlled('test/events/lasting', { GITHUB: gitHub.url }, (request) =>
-    request.url.startsWith(gitHub.url) ? undefined : internet.answer(request),
-  )
+  server = await startControlled('test/events/lasting', { GITHUB: gitHub.url }, (request) => {
+    if (request.url.startsWith(gitHub.url)) return undefined
+    return request.url === 'https://acme.example/keys' ? Response.json(jwks) : internet.answer(request)
+  })
   people = new RawClient(server.url)
 })
 beforeEach(() => {
@@ -338,6 +345,63 @@ describe('of a user who signed in', () => {
     const kept = await subscribed(other.tokens.access_token)
     await Promise.all([refresh(other), again(other.client)])
     await kept.receives()
+  })
+})
+
+describe('of a client of an organization', () => {
+  afterAll(() => server.reload({ DEPLOYED: '' }))
+  let laterMs = 0
+  const credentials = { Authorization: `Basic ${btoa('desktop:a%20secret')}` }
+  async function issued(): Promise<string> {
+    const now = Math.floor((Date.now() + laterMs) / 1000)
+    const claims = {
+      iss: 'https://acme.example',
+      sub: `ada-${gitHub.account.id}`,
+      aud: server.url.origin,
+      resource: server.url.href,
+      client_id: 'desktop',
+      jti: crypto.randomUUID(),
+      iat: now,
+      exp: now + 200,
+      scope: both.join(' '),
+    }
+    const header = { alg: 'RS256', typ: 'oauth-id-jag+jwt', kid: 'acme' }
+    const assertion = await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)
+    const form = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion }
+    const response = await people.token(form, credentials)
+    expect(response.status).toBe(200)
+    return ((await response.json()) as Tokens).access_token
+  }
+
+  test('end when the client revokes its token. What another token of it began goes on', async () => {
+    const [token, other] = [await issued(), await issued()]
+    const [ended, kept] = [await subscribed(token), await subscribed(other)]
+    await ended.receives()
+    expect((await people.token({ token }, credentials)).status).toBe(200)
+    await expect(subscribed(token)).rejects.toThrow('The token is not valid')
+    expect(await ended.ends()).toContain(refused)
+    await kept.receives()
+  })
+
+  test.each([
+    { when: 'at once', ms: 0 },
+    { when: 'once the token would have expired', ms: 70 * 60_000 },
+  ])('end when the client revokes its token, also if it gets another one $when', async ({ ms }) => {
+    const token = await issued()
+    const fails = await waiting(token)
+    await people.token({ token }, credentials)
+    if (ms > 0) await server.advance(ms)
+    laterMs += ms
+    expect((await fails('failed', await issued())).error).toMatchObject({
+      message: `The task was stopped: ${refused}`,
+    })
+  })
+
+  test('go on with the next token once theirs has expired', async () => {
+    const goOn = await waiting(await issued())
+    await server.advance(70 * 60_000)
+    laterMs += 70 * 60_000
+    await goOn('completed', await issued())
   })
 })
 

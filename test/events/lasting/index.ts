@@ -45,6 +45,10 @@ const people = signIn({
   allow: ({ login }) => login !== 'banned',
   grantScopes: ({ login }, approved) =>
     login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
+  enterprise: {
+    issuers: [{ name: 'acme', issuer: 'https://acme.example', jwksUri: 'https://acme.example/keys' }],
+    clients: [{ clientId: 'desktop', clientSecret: 'a secret', name: 'Desktop' }],
+  },
   ...signInOptions[DEPLOYED],
 })
 /** Accepts every token with its prefix. */

@@ -581,16 +581,23 @@ const objectsOf =
 
 /**
  * Returns the storage of all keys to a request that has its turn in the object of a grant. A request that deletes the grant ends access: it is
- * a revocation, or has a token or a user that is refused. A sign-in that replaces the grant deletes it from outside.
+ * a revocation, or has a token or a user that is refused. So does one that deletes the access token of a grant without a refresh token. A
+ * sign-in that replaces the grant deletes it from outside.
  *
  * @param endedMs milliseconds for which the end is remembered
  */
 function storageWith({ key: ownKey, storage }: OwnGrant, objectOf: ObjectOf, endedMs: number): StorageOf {
   const remove = async (key: string) => {
     // The library wrote the grant.
-    const grant: EndedGrant | null = key === ownKey ? JSON.parse((await storage.read(key)) ?? 'null') : null
-    if (grant) await storeEnd(objectOf, key, grant, endedMs)
-    await storage.remove(key)
+    const grant: (EndedGrant & { readonly refreshTokenId?: string }) | null = JSON.parse(
+      (await storage.read(ownKey)) ?? 'null',
+    )
+    const isGrant = key === ownKey
+    if (!grant || !(isGrant || grant.refreshTokenId === undefined)) return storage.remove(key)
+    await storeEnd(objectOf, ownKey, grant, endedMs)
+    await storage.remove(ownKey)
+    // The library does so after it has deleted a grant.
+    if (!isGrant) await objectOf(`user:${grant.userId}`).remove(ownKey)
   }
   const own: EntryStorage = { ...storage, remove }
   return (key) => (key === ownKey ? own : objectOf(key))
