@@ -1,9 +1,8 @@
 /** The index of an event: who has subscribed to it, and the publications that are on their way to them. */
-
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import { EventLog, isRecipient, logSchema, type PublicationRow, textsFor } from './event-log.ts'
+import { EventLog, isRecipient, logSchema, type PublicationRow, recipientTexts } from './event-log.ts'
 import { EventStreams } from './event-streams.ts'
 import type { EventsHost } from './events-host.ts'
 import type { LogPage, LogQuery, Member, MemberId, Publication, Reader, StoredRecipients } from './rpc.ts'
@@ -112,13 +111,13 @@ export class EventIndex {
     return { position: this.#settledFor(owner, { who, args }), isTruncated }
   }
 
-  /** Returns a position up to which an owner has received everything. It does not tell when events for others were published. */
+  /** Returns a position up to which an owner has received everything. The position does not reveal when events for others were published. */
   #settledFor(owner: string, reader: Reader): number {
     const [row] = this.#tables.query<{ settled: number | null }>(
       `SELECT min(seq) - 1 AS settled FROM publications
         WHERE (seq IN (SELECT seq FROM fanOuts) OR seq IN (SELECT seq FROM undelivered WHERE owner = ?)) AND ${isRecipient}`,
       owner,
-      textsFor(reader.who),
+      recipientTexts(reader.who),
     )
     return row?.settled ?? this.#log.headFor(reader)
   }

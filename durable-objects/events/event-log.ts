@@ -68,8 +68,8 @@ export class EventLog {
   }
 
   /**
-   * The position after everything that was published for a client so far. Positions of events for others would tell when they were
-   * published, so it may be a second old: what is published later has a later one.
+   * The position after everything that was published for a client so far. A position of an event for others would reveal when the event was
+   * published, so this one may be a second old: an event that is published later has a later position.
    */
   headFor(reader: Reader): number {
     const since = (Date.now() - clockDifferenceMs) * microsecondsPerMs
@@ -190,7 +190,7 @@ export class EventLog {
       const rows = this.#tables.query<PublicationRow>(
         `SELECT * FROM publications WHERE seq > ? AND ${isRecipient} ORDER BY seq LIMIT ?`,
         position,
-        textsFor(reader.who),
+        recipientTexts(reader.who),
         batchRows,
       )
       for (const row of rows) {
@@ -221,11 +221,11 @@ export class EventLog {
   }
 }
 
-/** Condition for the events whose recipients include somebody: its value is `textsFor`. */
+/** SQL condition for the events whose recipients include a principal. Its value is `recipientTexts`. */
 export const isRecipient = 'recipients IN (SELECT value FROM json_each(?))'
 
-/** Returns the recipients that include somebody, each as it is stored, as a JSON list. */
-export function textsFor(who: Reader['who']): string {
+/** Returns a JSON list of the recipients that include a principal, each as a row stores it. `who`: absent for an anonymous caller. */
+export function recipientTexts(who: Reader['who']): string {
   const all: StoredRecipients[] = [{ everyone: true }]
   if (who) {
     const { issuer, subject } = who

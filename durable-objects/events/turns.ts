@@ -5,7 +5,7 @@
  * once in the Worker of a reader.
  */
 export const maxPageCharacters = 250_000
-/** What it takes to read a page without events, as characters that are read in that time. */
+/** Cost of a page without events: reading it takes as long as reading so many characters. */
 const emptyPageCharacters = 2500
 
 export class Turns {
@@ -16,7 +16,7 @@ export class Turns {
   /**
    * Reads a page in its turn.
    *
-   * @param caller a text for the caller; those whose caller is not known have an empty one together
+   * @param caller a text for the caller; empty for all callers that are not known, together
    */
   take<P extends { readonly characters: number }>(caller: string, read: () => P): Promise<P> {
     return new Promise((resolve, reject) => {
