@@ -1,7 +1,7 @@
 /** What is declared after serve() was called is held to the same rules as what was there before. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -17,9 +17,8 @@ test('requireScopesEverywhere refuses every request when a tool without scopes i
     return await client.callTool(tool)
   }
   for (const tool of ['forgotten', 'scoped']) await expect(call(tool)).rejects.toMatchObject({ status: 500 })
-  const logs = () => server.harness.getLogs().map(({ message }) => message)
   await expect
-    .poll(() => logs().join('\n'))
+    .poll(() => logText(server))
     .toContain(
       'These entries have no scopes: the tool "forgotten". Give each its scopes, or scopes: [] for every caller that auth accepts',
     )

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { HeadersContext } from '../../worker/declarations/upstream-options.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { newServer, refusal, result } from '../engine/stage.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { rpcError, scripted } from './scripted.ts'
 import { answerAsAsked, type Stub, sendJson, startStub } from './stub.ts'
@@ -86,11 +86,7 @@ describe('a key that changes', () => {
 })
 
 describe('headers that throw an error', () => {
-  const logged = () =>
-    server.harness
-      .getLogs()
-      .map(({ message }) => message)
-      .join('\n')
+  const logged = () => logText(server)
 
   test('remove the upstream from lists, and the error is logged', async () => {
     await using client = await at('/failing/mcp', 'ada')

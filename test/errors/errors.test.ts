@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { events } from '../../worker/client/wire.ts'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 import { initializeSession, postMessage } from '../support/session-http.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 
@@ -59,11 +59,7 @@ async function observed(): Promise<{ seen: Seen[]; caught: string[] }> {
   return (await fetch(new URL('/seen', server.url), { method: 'POST' })).json()
 }
 
-const log = () =>
-  server.harness
-    .getLogs()
-    .map(({ message }) => message)
-    .join('\n')
+const log = () => logText(server)
 
 function sessionAt(endpoint: Endpoint): Promise<{ session: string }> {
   const url = urlOf(endpoint)

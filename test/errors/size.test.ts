@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -10,11 +10,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const urlOf = (endpoint: string) => new URL(`/${endpoint}/mcp`, server.url)
 const seen = async (): Promise<string[]> => (await fetch(new URL('/seen', server.url), { method: 'POST' })).json()
-const log = () =>
-  server.harness
-    .getLogs()
-    .map(({ message }) => message)
-    .join('\n')
+const log = () => logText(server)
 const textOf = (content: unknown) => (content as { text: string }[])[0]?.text ?? ''
 
 describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {

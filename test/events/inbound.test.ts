@@ -4,7 +4,7 @@ import { connect as connectSocket } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 import { Internet, Receiver, secretOf } from './receivers.ts'
 
 const secrets = {
@@ -180,8 +180,7 @@ describe.each(names)('of %s', (provider) => {
     const { text, headers } = providers[provider]({ type: 'other', id: 'x', body: {}, secret })
     server.harness.clearLogs()
     expect((await post(`${provider}/${path}`, text, headers)).status).toBe(500)
-    const logs = () => server.harness.getLogs().map(({ message }) => message)
-    await expect.poll(() => logs().join('\n')).toContain(`"secret" of fromWebhook('${provider}') returned`)
+    await expect.poll(() => logText(server)).toContain(`"secret" of fromWebhook('${provider}') returned`)
   })
 })
 

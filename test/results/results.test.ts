@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -32,11 +32,7 @@ async function readAll(client: TestClient, uri: string): Promise<string> {
   return whole
 }
 
-const logged = () =>
-  server.harness
-    .getLogs()
-    .map(({ message }) => message)
-    .join('\n')
+const logged = () => logText(server)
 
 describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
   const as = (token?: string) => connect(server.url, { revision, ...(token && { token }) })

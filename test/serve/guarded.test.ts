@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer } from '../support/server.ts'
+import { logText, startServer } from '../support/server.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
@@ -20,8 +20,7 @@ test.each<[policy: string, given: Record<string, string>, value: string]>([
   production()
   await using server = await startServer('test/serve/guarded', given)
   await expect(call(server.url)).rejects.toThrow('Internal error')
-  const logs = () => server.harness.getLogs().map(({ message }) => message)
-  await expect.poll(() => logs().join('\n')).toContain(wrong(value))
+  await expect.poll(() => logText(server)).toContain(wrong(value))
 })
 
 test('a deployment whose guard has its policy forbids the call', async () => {

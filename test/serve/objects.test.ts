@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 
 describe('a Worker without exported Durable Object classes', () => {
   let server: TestServer
@@ -90,11 +90,7 @@ describe('keys', () => {
     await using server = await startServer(hello, { EDGEMCP_KEYS: 'secret:tooshort' })
     const client = connect(server.url, { revision: '2025-11-25' })
     await expect(client).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
-    const logs = () =>
-      server.harness
-        .getLogs()
-        .map(({ message }) => message)
-        .join('\n')
+    const logs = () => logText(server)
     await expect.poll(logs).toContain('The secret EDGEMCP_KEYS must be a comma-separated list of "id:key"')
     expect(logs()).not.toContain('tooshort')
   })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 
 describe('a change that a handler publishes without await', () => {
   let server: TestServer
@@ -21,12 +21,7 @@ describe('a change that a handler publishes without await', () => {
     await using client = await connect(new URL('/unheard/mcp', server.url), { revision: '2026-07-28' })
     expect(await client.callTool('edit')).toMatchObject({ content: [{ text: 'edited' }] })
     await vi.waitFor(() =>
-      expect(
-        server.harness
-          .getLogs()
-          .map(({ message }) => message)
-          .join('\n'),
-      ).toContain(
+      expect(logText(server)).toContain(
         'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()',
       ),
     )

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { github } from '../../worker/plugins/sign-in/providers/github.ts'
 import { Browser, formOf } from '../../worker/testing/provider/browser.ts'
+import { logText } from '../support/server.ts'
 import { Stage } from './attacks/stage.ts'
 import { seen, type Tokens } from './client.ts'
 
@@ -218,11 +219,7 @@ test('the log says what was wrong with a token response, without its tokens', as
   stage.harness.clearLogs()
   stage.gitHub.answers.set('/login/oauth/access_token', () => Response.json(body))
   expect(await signIn()).toEqual(failed)
-  const log = () =>
-    stage.harness
-      .getLogs()
-      .map(({ message }) => message)
-      .join('\n')
+  const log = () => logText(stage)
   await expect.poll(log).toContain('GitHub sent an invalid answer')
   expect(log()).not.toContain(secret)
 })

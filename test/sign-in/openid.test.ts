@@ -1,7 +1,7 @@
 /** `oidc()` with an OpenID provider that answers well, and badly. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { logText, startServer, type TestServer } from '../support/server.ts'
 import { RawClient } from './client.ts'
 import { OpenId } from './openid.ts'
 
@@ -235,11 +235,7 @@ test('the log says what was wrong, without tokens', async () => {
   openId.changeIdToken({ aud: 'other' })
   server.harness.clearLogs()
   await signIn()
-  const log = () =>
-    server.harness
-      .getLogs()
-      .map(({ message }) => message)
-      .join('\n')
+  const log = () => logText(server)
   await expect.poll(log).toContain('unexpected JWT "aud" (audience) claim value')
   expect(log()).not.toMatch(/eyJ[\w-]{20,}/)
 })

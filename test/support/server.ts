@@ -32,6 +32,13 @@ export type TestServer = {
 /** A server that can be deployed again. */
 export type DeployableServer = Omit<TestServer, 'harness'> & { harness: TestHarness }
 
+/** Returns what a Worker has logged so far. A line may arrive after the response to its request: see `expect.poll`. */
+export const logText = ({ harness }: { readonly harness: Pick<Harness, 'getLogs'> }): string =>
+  harness
+    .getLogs()
+    .map(({ message }) => message)
+    .join('\n')
+
 /** Answers a request of a Worker in the place of the internet; `undefined`: the request is sent. */
 export type Internet = (request: Request) => Response | Promise<Response> | undefined
 
