@@ -66,6 +66,31 @@ test('a connection to an object that is lost while it opens is retried', async (
   await response.body?.cancel()
 })
 
+test('a stream whose object stays lost ends after six attempts, within about three seconds', async () => {
+  const { 0: client, 1: socket } = new WebSocketPair()
+  socket.accept()
+  const attempts: number[] = []
+  let isLost = false
+  const dial = async () => {
+    if (!isLost) return new Response(null, { status: 101, webSocket: client })
+    attempts.push(Date.now())
+    throw new Error('Durable Object reset because its code was updated.')
+  }
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+  try {
+    const read = reading(await openRelay({ ...limits, dial }))
+    isLost = true
+    socket.close(1011)
+    await vi.waitFor(() => expect(attempts).not.toEqual([]))
+    await vi.runAllTimersAsync()
+    expect(attempts.map((at) => at - (attempts[0] ?? 0))).toEqual([0, 100, 300, 700, 1500, 3100])
+    vi.useRealTimers()
+    await vi.waitFor(() => expect(read.ended).toBe(true))
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 describe('a stream whose first connection to its object is lost before anything arrived on it', () => {
   const url = 'https://mcp.example.com/mcp'
   const send = (headers: HeadersInit, message?: object) =>
