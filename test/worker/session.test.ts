@@ -445,6 +445,20 @@ describe('a stream', () => {
     relay.socket?.close(4000)
   })
 
+  test('has each change of a batch once when all of the batch is delivered again', async () => {
+    const stub = session()
+    const relay = await open(stub, '')
+    // As many as a Subscriptions object delivers at the same time. It does not know which of them a slow session has received.
+    const batch = Array.from({ length: 32 }, (_, index) => `note://${index}`)
+    for (let time = 0; time < 2; time += 1) {
+      await Promise.all(batch.map((resource) => stub.changed({ resource }, undefined, undefined, resource)))
+    }
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(relay.frames.at(-1)).toContain('tools/list_changed'))
+    expect(relay.frames.slice(0, -1).map((frame) => /"uri":"([^"]+)"/.exec(frame)?.[1])).toEqual(batch)
+    relay.socket?.close(4000)
+  })
+
   test('has the change of each list and of each subscribed resource when the session could not be called for long', async () => {
     const stub = session()
     const { frames, socket } = await open(stub, '')
