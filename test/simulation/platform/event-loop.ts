@@ -21,6 +21,9 @@ export type ScheduledEvent = {
 /** Events of one schedule: more would be an endless loop. */
 const maxEvents = 50_000
 
+/** Events that share one turn of the event loop of Node.js. */
+const immediatesOfTurn = 64
+
 export class EventLoop {
   readonly start = Date.UTC(2026, 10, 24)
   /** Milliseconds since 1970, with fractions. */
@@ -38,7 +41,8 @@ export class EventLoop {
   readonly #digest = createHash('sha256')
   readonly #queue = new EventQueue()
   #scheduled = 0
-
+  #immediates = 0
+  #idle: (() => void) | undefined
   readonly #natives: { readonly isBusy: boolean }
 
   /** @param natives operations on threads, which are waited for */
@@ -92,10 +96,24 @@ export class EventLoop {
     }
   }
 
-  /** Waits for all that the event caused: one turn of the real event loop runs all microtasks. */
+  /** Waits for all that the event caused: Node.js runs all microtasks before it calls the next function of `setImmediate`. */
   async #settle(): Promise<void> {
-    do await new Promise<void>((resolve) => void setImmediate(resolve))
+    do await new Promise<void>((resolve) => this.#onIdle(resolve))
     while (this.#natives.isBusy)
+  }
+
+  /** Calls a function once all microtasks have run. Many calls share one turn of the real event loop, which takes longer than most events. */
+  #onIdle(work: () => void): void {
+    this.#idle = work
+    if (this.#immediates > 0) return
+    this.#immediates = immediatesOfTurn
+    const runWork = () => {
+      this.#immediates -= 1
+      const idle = this.#idle
+      this.#idle = undefined
+      idle?.()
+    }
+    for (let index = 0; index < immediatesOfTurn; index += 1) setImmediate(runWork)
   }
 }
 
