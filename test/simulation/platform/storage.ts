@@ -68,20 +68,19 @@ export class ObjectStorage {
   #depth = 0
 
   exec(text: string, ...bindings: SqlValue[]): Cursor {
-    const isRead = /^\s*(?:SELECT|PRAGMA)/i.test(text)
-    if (!isRead) this.#beginWrite()
-    if (bindings.length === 0 && /;\s*\S/.test(text)) {
+    const kind = kindOf(text)
+    if (kind !== 'read') this.#beginWrite()
+    if (kind === 'schema') {
       this.#database.exec(text)
       return new Cursor([], 1)
     }
     for (const value of bindings)
       if (sizeOf(value) > maxValueBytes) throw new Error('string or blob too big: SQLITE_TOOBIG')
     const values = bindings.map((value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value))
-    // Changes of tables invalidate other statements.
-    const statement = /^\s*(?:CREATE|DROP|ALTER)/i.test(text) ? this.#database.prepare(text) : this.#prepare(text)
-    const before = isRead ? 0 : this.#changes()
-    const rows = statement.all(...values).map((row) => withBuffers(row))
-    return new Cursor(rows, isRead ? 0 : this.#changes() - before)
+    const statement = this.#prepare(text)
+    if (kind === 'write') return new Cursor([], Number(statement.run(...values).changes))
+    const rows = statement.all(...values).map(withBuffers)
+    return new Cursor(rows, kind === 'read' ? 0 : rows.length)
   }
 
   get databaseSize(): number {
@@ -202,10 +201,6 @@ export class ObjectStorage {
     return known
   }
 
-  #changes(): number {
-    return Number(this.#prepare('SELECT total_changes() AS changes').get()?.changes)
-  }
-
   #findKeyValueTable(): boolean {
     this.#hasKeyValueTable ||= this.#prepare("SELECT 1 FROM sqlite_master WHERE name = '_cf_KV'").get() !== undefined
     return this.#hasKeyValueTable
@@ -217,6 +212,25 @@ export class ObjectStorage {
   }
 }
 
+/** `returning`: a write that returns the rows that it has written. `schema`: changes of tables, which are several statements in one text. */
+type StatementKind = 'read' | 'write' | 'returning' | 'schema'
+
+const kinds = new Map<string, StatementKind>()
+
+function kindOf(text: string): StatementKind {
+  const known = kinds.get(text)
+  if (known) return known
+  const kind = readKind(text)
+  kinds.set(text, kind)
+  return kind
+}
+
+function readKind(text: string): StatementKind {
+  if (/^\s*(?:SELECT|PRAGMA)/i.test(text)) return 'read'
+  if (/^\s*(?:CREATE|DROP|ALTER)/i.test(text) || /;\s*\S/.test(text)) return 'schema'
+  return /\bRETURNING\b/i.test(text) ? 'returning' : 'write'
+}
+
 type ListOptions = { prefix?: string; start?: string; limit?: number; reverse?: boolean }
 
 const sizeOf = (value: SqlValue): number => {
@@ -226,8 +240,10 @@ const sizeOf = (value: SqlValue): number => {
 
 /** Blobs are `ArrayBuffer`, as on the platform. */
 function withBuffers(row: Row): Row {
-  const copy = ({ buffer, byteOffset, byteLength }: Uint8Array) => buffer.slice(byteOffset, byteOffset + byteLength)
-  return Object.fromEntries(
-    Object.entries(row).map(([key, value]) => [key, value instanceof Uint8Array ? copy(value) : value]),
-  )
+  for (const [key, value] of Object.entries(row)) {
+    if (!(value instanceof Uint8Array)) continue
+    const { buffer, byteOffset, byteLength } = value
+    row[key] = buffer.slice(byteOffset, byteOffset + byteLength)
+  }
+  return row
 }
