@@ -5,7 +5,7 @@ import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider, oneOf, tenants } from 'edgemcp/auth'
 import { combine, mount, proxy, routeByHost, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
-import { event, eventsEntrypoint, fromWebhook } from 'edgemcp/events'
+import { event, events, eventsEntrypoint, fromWebhook } from 'edgemcp/events'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
 import { observe } from 'edgemcp/observe'
@@ -24,6 +24,7 @@ import * as z from 'zod'
 /** What a type checker would refuse. */
 const loose = (value?: unknown) => value as never
 
+const published = event('a', { payloadSchema: z.object({}) })
 const newServer = () => createServer({ name: 'options', version: '1.0.0' })
 const served = (options: unknown) => serve(newServer(), loose(options))
 const issuer = 'https://auth.example.com'
@@ -1122,6 +1123,28 @@ const pluginsAndWorkers: readonly Case[] = [
     'routeByHost: a server',
     () => routeByHost(loose({ 'a.example': newServer() })),
     '"a.example" of routeByHost() is a server, not a Worker: pass serve(server)',
+  ],
+  ['events: no list', () => events(loose({})), 'events() takes a list of events: events([event(…), …])'],
+  ['events: twice', () => events([published, published]), 'Two events have the name "a": rename one'],
+  [
+    'events: misspelt',
+    () => events([published], loose({ maxTTL: '1d' })),
+    'events() does not take "maxTTL" (did you mean "maxTtl"?): it takes ttl, maxTtl, maxSubscriptions, maxWaiting, timeout and log',
+  ],
+  [
+    'events: a log without a bound',
+    () => events([published], { log: { maxEvents: 100_001 } }),
+    '"log.maxEvents" of events() must be a whole number from 1 to 100000, not 100001',
+  ],
+  [
+    'events: a short log',
+    () => events([published], { log: { maxAge: '59s' } }),
+    '"log.maxAge" of events() must be at least 1 minute',
+  ],
+  [
+    'events: a long timeout',
+    () => events([published], { timeout: '31s' }),
+    '"timeout" of events() must be at most 30 s',
   ],
   [
     'eventsEntrypoint: no event',

@@ -64,9 +64,20 @@ export type EventsOptions = {
   timeout?: Duration
   /**
    * What clients can read of each event after it was published, by poll and on streams: events of the last `maxAge`, and the last
-   * `maxEvents`. `false`: nothing, so that events are delivered by webhook only. Default: an hour, and 1,000 events.
+   * `maxEvents`, which is at most 100,000. `false`: nothing, so that events are delivered by webhook only. Default: an hour, and 1,000 events.
    */
   log?: { maxAge?: Duration; maxEvents?: number } | false
+}
+
+/** Events of a log, at most. A page reads all of them if none is for its reader: 10 ms, for which other requests of the object wait. */
+const mostLogEvents = 100_000
+
+const logKinds: KindsOf<Exclude<EventsOptions['log'], false | undefined>> = {
+  maxAge: kind.positiveDuration,
+  maxEvents: [
+    (value) => kind.count[0](value) && Number(value) <= mostLogEvents,
+    `a whole number from 1 to ${mostLogEvents}`,
+  ],
 }
 
 const kinds: KindsOf<EventsOptions> = {
@@ -75,12 +86,7 @@ const kinds: KindsOf<EventsOptions> = {
   maxSubscriptions: kind.count,
   maxWaiting: kind.count,
   timeout: kind.positiveDuration,
-  log: [(value) => value === false || isObject(value), "{ maxAge: '1h', maxEvents: 1000 } or false"],
-}
-
-const logKinds: KindsOf<Exclude<EventsOptions['log'], false | undefined>> = {
-  maxAge: kind.positiveDuration,
-  maxEvents: kind.count,
+  log: [(value) => value === false || isObject(value), "{ maxAge: '1h', maxEvents: 1000 } or false", logKinds],
 }
 
 const streamMethod = 'events/stream'
@@ -130,7 +136,6 @@ export function events(
   const { ttl = '1d', maxTtl = '7d', maxSubscriptions = 100, maxWaiting = 10_000, timeout = '10s', log = {} } = options
   const timeoutMs = milliseconds(timeout, 'timeout of events()')
   if (timeoutMs > maxTimeoutMs) throw new Error('"timeout" of events() must be at most 30 s')
-  if (log !== false) checkOptions('log of events()', log, logKinds)
   const { maxAge = '1h', maxEvents: logEvents = 1000 } = log || { maxAge: 0 }
   const logMs = milliseconds(maxAge, 'log.maxAge of events()')
   if (log && logMs < minLogMs) throw new Error('"log.maxAge" of events() must be at least 1 minute')
