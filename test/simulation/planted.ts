@@ -920,6 +920,15 @@ export const planted: readonly PlantedDefect[] = [
     clients: ['sign-ins'],
   },
   {
+    name: 'a grant goes on if its end cannot be stored',
+    means: 'The grant of a code that was sent twice goes on, if an object is lost at that moment.',
+    file: 'worker/plugins/sign-in/sign-in.ts',
+    search: 'await store().catch(store)\n    } finally {',
+    replacement: 'await store()\n    } catch (problem) { throw problem }\n    {',
+    clients: ['sign-ins'],
+    kinds: ['crash before commit', 'sever'],
+  },
+  {
     name: 'the end of access is not remembered',
     means: 'A sign-in that runs while the user is signed out gives access afterwards.',
     file: 'worker/plugins/sign-in/ended-access.ts',

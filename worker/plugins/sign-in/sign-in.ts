@@ -594,8 +594,13 @@ function storageWith({ key: ownKey, storage }: OwnGrant, objectOf: ObjectOf, end
     )
     const isGrant = key === ownKey
     if (!grant || !(isGrant || grant.refreshTokenId === undefined)) return storage.remove(key)
-    await storeEnd(objectOf, ownKey, grant, endedMs)
-    await storage.remove(ownKey)
+    const store = () => storeEnd(objectOf, ownKey, grant, endedMs)
+    try {
+      await store().catch(store)
+    } finally {
+      // The library ignores that a grant whose code was sent twice cannot be ended.
+      await storage.remove(ownKey)
+    }
     // The library does so after it has deleted a grant.
     if (!isGrant) await objectOf(`user:${grant.userId}`).remove(ownKey)
   }
