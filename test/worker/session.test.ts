@@ -471,6 +471,18 @@ describe('a stream', () => {
     expect(await session().missed([], 'one')).toBe(false)
   })
 
+  test('is not interrupted when another one, which nobody reads, has much at once', async () => {
+    // What is sent in the same turn counts together.
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const stub = session()
+    const relay = await open(stub, '')
+    expect(await postTo(stub, call('pour', { lines: 1, characters: 300_000 }))).toEqual({ stream: 1 })
+    await stub.changed({ list: 'tools' })
+    const sent = new Promise((resolve) => relay.socket?.addEventListener('message', () => resolve('sent')))
+    expect(relay.frames.length > 0 ? 'sent' : await Promise.race([sent, relay.closed])).toBe('sent')
+    relay.socket?.close(4000)
+  })
+
   test('belongs to the newest relay', async () => {
     const stub = session()
     const older = await open(stub, 'primes=1')
