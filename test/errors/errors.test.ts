@@ -440,6 +440,12 @@ test.each([
   expect(problem.message).toContain(`The method "${method}" failed (error id ${seen[0]?.id})`)
 })
 
+test.each(eras)('headers of an McpError that a handler throws are in the response: client of %s', async (era) => {
+  const response = await post('message', era, 'tools/call', { name: 'headers', arguments: {} })
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([200, '7'])
+  expect(await response.text()).toContain('with headers')
+})
+
 test('onError receives what onInitialize throws', async () => {
   const problem: Error = await connect(urlOf('guarded'), { revision: '2025-11-25', name: 'uninitialized' }).then(
     () => new Error('nothing was thrown'),

@@ -102,6 +102,7 @@ const handlers: Record<string, () => unknown> = {
   data: throwing(new McpError('invalid_params', 'with data', { size: 10n })),
   internal: throwing(new McpError('internal_error', 'for all')),
   unavailable: throwing(new McpError('unavailable', 'for all, later')),
+  headers: throwing(new McpError('invalid_params', 'with headers', undefined, { 'Retry-After': '7' })),
 }
 for (const [name, handler] of Object.entries(handlers)) {
   server.tool(name, { description: 'Fails' }, async () => untyped(await handler()))
