@@ -10,6 +10,7 @@ import { run } from '../../worker/engine/run.ts'
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { newestRevision as revision } from '../../worker/protocol/revisions/index.ts'
 import { lostRunsError } from './lost-runs.ts'
+import { RenewedPrincipal } from './renewed-principal.ts'
 import type { TaskCall } from './rpc.ts'
 import type { RunEnd, RunResult } from './runs.ts'
 import type { RunPrincipal } from './task-host.ts'
@@ -60,6 +61,7 @@ class HandlerRun {
   #hasBranch = false
   readonly #isBeside: boolean
   readonly #stoppedAt: number | undefined
+  #principal: RenewedPrincipal | undefined
   /** What the handler threw, unless it chose the error of the call. */
   #thrown: { readonly problem: unknown } | undefined
 
@@ -97,7 +99,7 @@ class HandlerRun {
     })
     try {
       const call = callWith(await openContext(stored.requestContext, seals))
-      const server = withTool(endpoint.server, String(params.name), (tool) => this.#wrap(tool, isCurrent, stored.input))
+      const server = withTool(endpoint.server, String(params.name), (tool) => this.#wrap(tool, isCurrent, stored))
       const outcome = await run(server, call, journal, this.#environment(seals))
       return this.#thrown && this.#canRetry ? { thrown: this.#thrown.problem } : { outcome, hasBranch: this.#hasBranch }
     } catch (problem) {
@@ -112,7 +114,8 @@ class HandlerRun {
     return this.#record.failures < this.#record.retries
   }
 
-  #wrap(tool: Tool, isCurrent: boolean, input: TaskCall['input']): Tool {
+  #wrap(tool: Tool, isCurrent: boolean, stored: TaskCall): Tool {
+    const { input } = stored
     return {
       ...tool,
       // Decided with all that was known of the caller: the schema of a run could be another one.
@@ -120,6 +123,7 @@ class HandlerRun {
       // Decided when the tool was called: the stored claims may be too few to decide again.
       visibleTo: isCurrent ? tool.visibleTo : undefined,
       handler: async (input, context) => {
+        this.#principal = new RenewedPrincipal(this.#task.host, stored, tool, context, this.#signal)
         try {
           return await tool.handler(input, this.#contextOf(context))
         } catch (problem) {
@@ -145,13 +149,14 @@ class HandlerRun {
     const taskContext: Pick<Context, 'once' | 'progress'> = {
       once: <T>(key: string, effect: () => T | Promise<T>) => {
         if (String(key).startsWith(sleepPrefix)) return once(key, effect)
+        const start = () => {
+          if (this.#isEnding) return new Promise<never>(() => {})
+          this.#runningEffects.add(done)
+          this.#hasBranch ||= this.#isAsking
+          return this.#storable(key, effect)
+        }
         const done: Promise<Jsonify<T>> = this.#sleeps.during(() =>
-          once(key, () => {
-            if (this.#isEnding) return new Promise<never>(() => {})
-            this.#runningEffects.add(done)
-            this.#hasBranch ||= this.#isAsking
-            return this.#storable(key, effect)
-          }),
+          once(key, () => this.#renewPrincipal()?.then(start) ?? start()),
         )
         const onSettled = () => void this.#runningEffects.delete(done)
         done.then(onSettled, onSettled)
@@ -163,6 +168,16 @@ class HandlerRun {
       },
     }
     return Object.assign(context, taskContext)
+  }
+
+  /** Ends the run if its principal may not go on. @returns nothing to wait for, for most steps */
+  #renewPrincipal(): Promise<void> | undefined {
+    if (!this.#principal || this.#principal.isCurrent) return undefined
+    return this.#principal.renew().catch((problem) => {
+      if (!(problem instanceof McpError)) throw problem
+      this.#ended.reject(problem)
+      return new Promise<never>(() => {})
+    })
   }
 
   /** Runs an effect. A result that cannot be stored ends the run with an error. */
@@ -192,7 +207,10 @@ class HandlerRun {
       inputPromise: () => this.#inputPromise(),
       // In the first round, the client is asked before that.
       ...(this.#isBeside && { waitForBranches: () => new Promise<void>((resolve) => setTimeout(resolve)) }),
-      sleep: (untilMs) => this.#sleeps.sleep(untilMs),
+      sleep: async (untilMs) => {
+        await this.#sleeps.sleep(untilMs)
+        await this.#renewPrincipal()
+      },
       ended: this.#ended.promise,
       closeStream: () => {},
       completed: () => {},

@@ -9,6 +9,7 @@ import { newestRevision } from '../../worker/protocol/revisions/index.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import { rpcLimit } from '../shared/message-size.ts'
 import { schedule } from './lifetime.ts'
+import { reauthorizeFailed } from './renewed-principal.ts'
 import { handlerPauseMs, maxReauthorizeAttempts, reauthorizePauseMs } from './retry-pause.ts'
 import type { TaskCall, TaskEnd, TaskStatus } from './rpc.ts'
 import type { RunResult, RunStart } from './runs.ts'
@@ -157,8 +158,7 @@ async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: un
   task.host.report(problem)
   const failures = (record.reauthorizeFailures ?? 0) + 1
   if (failures === maxReauthorizeAttempts) {
-    const message = `The task was stopped: reauthorize failed ${failures} times`
-    return finishTask(task, record, 'failed', { error: errorOf(new McpError('unavailable', message)) })
+    return finishTask(task, record, 'failed', { error: errorOf(reauthorizeFailed(failures)) })
   }
   record.reauthorizeFailures = failures
   const pauseMs = reauthorizePauseMs(failures)

@@ -3,19 +3,16 @@ import { wait } from '../../worker/engine/wait.ts'
 
 /** Milliseconds of a sleep that waits in memory: to wake the object would cost more. */
 const maxInMemorySleepMs = 10_000
-/** Milliseconds of a run after which each sleep suspends the task, so that `reauthorize` is called before the next run. */
-const maxSleepingRunMs = 60_000
 /** Milliseconds of the longest timer. */
 const maxTimerMs = 2 ** 31 - 1
 
 export class TaskSleeps {
   readonly #signal: AbortSignal
   readonly #suspend: (untilMs: number) => void
-  readonly #startedAt = Date.now()
   /** Ends of the running sleeps. */
   readonly #moments = new Set<{ readonly untilMs: number }>()
   #effects = 0
-  /** Whether one of the sleeps is too long to wait in memory, or the run is. */
+  /** Whether one of the sleeps is too long to wait in memory. */
   #isLong = false
   #hasRunEnded = false
 
@@ -46,7 +43,7 @@ export class TaskSleeps {
     const waitMs = untilMs - Date.now()
     const moment = { untilMs }
     this.#moments.add(moment)
-    if (waitMs > maxInMemorySleepMs || (waitMs > 0 && Date.now() - this.#startedAt >= maxSleepingRunMs)) {
+    if (waitMs > maxInMemorySleepMs) {
       this.#isLong = true
       setTimeout(() => this.#suspendWhenIdle())
     }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
 import { references, taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
@@ -21,11 +22,11 @@ const withTask = (
   retries: number,
   handler: Handler,
   use: (running: Running) => Promise<void>,
-  { ttl = hour, ...host }: Partial<TaskHost> & { readonly ttl?: number } = {},
+  { ttl = hour, scopes, ...host }: Partial<TaskHost> & { readonly ttl?: number; readonly scopes?: string[] } = {},
 ): Promise<void> =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'runs', version: '1.0.0' })
-    server.tool('work', { description: 'Works', task: { retries } }, handler)
+    server.tool('work', { description: 'Works', task: { retries }, ...(scopes && { scopes }) }, handler)
     const instance = () => new Task(context, {} as never, { ...taskHost({ server }), ...host })
     const task = instance()
     const capabilities = { elicitation: { form: {} } }
@@ -685,6 +686,158 @@ describe('a task that sleeps beside an open input request', () => {
         await scheduler.wait(0)
         expect(send).not.toHaveBeenCalled()
       },
+    )
+  })
+})
+
+describe('a run that lasts for more than a minute', () => {
+  const ada = (...scopes: string[]) => ({
+    principal: { issuer: 'https://id.example', subject: 'ada', scopes, claims: {} },
+    isCurrent: true,
+  })
+  const refusal = new McpError('forbidden', 'The task was stopped: ada has left')
+  const effects = () => ({ first: vi.fn(() => void later(61_000)), second: vi.fn(() => 'sent') })
+
+  test('calls reauthorize before its next step, and once for steps at the same time', () => {
+    const principalOf = vi.fn(async () => ada('read'))
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', () => {})
+        await ctx.once('second', () => void later(60_000))
+        await Promise.all([ctx.once('third', () => {}), ctx.once('fourth', () => {})])
+        return 'done'
+      },
+      async ({ task }) => {
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed' })
+        expect(principalOf).toHaveBeenCalledTimes(2)
+      },
+      { principalOf },
+    )
+  })
+
+  test('fails before its next step when reauthorize refuses the principal, and nothing more of its handler runs', () => {
+    const { first, second } = effects()
+    const [caught, aborted] = [vi.fn(), vi.fn()]
+    const principalOf = vi.fn(async () => ada('read'))
+    return withTask(
+      3,
+      async (_, ctx) => {
+        ctx.signal.addEventListener('abort', aborted)
+        await ctx.once('first', first)
+        await ctx.once('outer', () => ctx.once('second', second)).catch(caught)
+        return 'done'
+      },
+      async ({ task }) => {
+        principalOf.mockResolvedValueOnce(ada('read')).mockRejectedValueOnce(refusal)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'failed', error: { message: refusal.message } })
+        expect([second, caught, aborted].map(({ mock }) => mock.calls.length)).toEqual([0, 0, 1])
+      },
+      { principalOf },
+    )
+  })
+
+  test('fails after a short sleep when reauthorize refuses the principal', () => {
+    const { first, second } = effects()
+    const principalOf = vi.fn(async () => ada('read'))
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', first)
+        await ctx.sleep('pause', 1)
+        second()
+        return 'done'
+      },
+      async ({ task }) => {
+        principalOf.mockResolvedValueOnce(ada('read')).mockRejectedValueOnce(refusal)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'failed', error: { message: refusal.message } })
+        expect(second).not.toHaveBeenCalled()
+      },
+      { principalOf },
+    )
+  })
+
+  test('goes on with the scopes that reauthorize returns, and fails without those of its tool', () => {
+    const { first, second } = effects()
+    const seen = vi.fn()
+    const principalOf = vi.fn(async () => ada('read', 'write'))
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', first)
+        await ctx.once('see', () => seen(ctx.principal?.scopes))
+        await ctx.once('again', () => void later(61_000))
+        await ctx.once('second', second)
+        return 'done'
+      },
+      async ({ task }) => {
+        principalOf
+          .mockResolvedValueOnce(ada('read', 'write'))
+          .mockResolvedValueOnce(ada('read'))
+          .mockResolvedValueOnce(ada('write'))
+        await task.alarm()
+        expect(seen).toHaveBeenCalledWith(['read'])
+        expect(await task.get()).toMatchObject({ status: 'failed', error: { message: 'Requires the scopes read' } })
+        expect(second).not.toHaveBeenCalled()
+      },
+      { principalOf, scopes: ['read'] },
+    )
+  })
+
+  test('waits while reauthorize throws, and does not repeat its steps', () => {
+    const { first, second } = effects()
+    const report = vi.fn()
+    const principalOf = vi.fn(async () => ada('read'))
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', first)
+        return String(await ctx.once('second', second))
+      },
+      async ({ task }) => {
+        const problem = new Error('no directory')
+        principalOf.mockResolvedValueOnce(ada('read')).mockRejectedValueOnce(problem)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'sent' }] } })
+        expect([first.mock.calls.length, second.mock.calls.length, report.mock.calls]).toEqual([1, 1, [[problem]]])
+      },
+      { principalOf, report },
+    )
+  })
+
+  test('ends at once when it is cancelled while reauthorize throws', () => {
+    const { first, second } = effects()
+    const thrown = Promise.withResolvers<unknown>()
+    const principalOf = vi.fn(async () => ada('read'))
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', first)
+        await ctx.once('second', second).catch((problem) => {
+          thrown.resolve(problem)
+          throw problem
+        })
+        return 'done'
+      },
+      async ({ task }) => {
+        const asked = Promise.withResolvers<void>()
+        principalOf.mockResolvedValueOnce(ada('read')).mockImplementationOnce(async () => {
+          asked.resolve()
+          throw new Error('no directory')
+        })
+        const run = task.alarm()
+        await asked.promise
+        await scheduler.wait(0)
+        await task.cancel()
+        expect(await thrown.promise).toBeInstanceOf(Error)
+        await run
+        expect(second).not.toHaveBeenCalled()
+        expect(await task.get()).toMatchObject({ status: 'cancelled' })
+      },
+      { principalOf },
     )
   })
 })

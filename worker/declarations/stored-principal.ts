@@ -14,8 +14,8 @@ export interface StoredPrincipals {
   readonly storedClaims?: readonly string[] | undefined
   /**
    * Returns the principal with its current scopes and claims before each run of a task: at its start, after an input response, after a
-   * sleep, after its Durable Object was lost, and when a sleeping handler is resumed to clean up; and before each delivery of an event. An
-   * error is reported, and the call is repeated: for a task up to nine times with growing pauses of up to 1 minute. Default: tasks keep the
+   * sleep, after its Durable Object was lost, and when a sleeping handler is resumed to clean up; every minute of a run, before its next
+   * `ctx.once` or after its next sleep; and before each delivery of an event. An error is reported, and the call is repeated: for a task up to nine times with growing pauses of up to 1 minute. Default: tasks keep the
    * identity, scopes and `storedClaims` of their start, unless `signIn()` or `apiKeys()` knows that the access or the key has ended.
    *
    * @param principal as it was stored; of `signIn()` and `apiKeys()`, as it is now. Scopes that it does not have are not added then
@@ -39,8 +39,8 @@ export interface StoredByIssuer extends StoredPrincipals {
   readonly storedByIssuer?: Readonly<Record<string, StoredPrincipals>> | undefined
   /**
    * Returns a principal as the auth accepts it: checks its issuer, its tenant and the scopes that every caller needs. It is called for the
-   * principal of each request by `authenticate`, and for a stored one before each run of a task and each delivery of an event, after
-   * `reauthorize`. Default: it is accepted.
+   * principal of each request by `authenticate`, and for a stored one whenever
+   * `reauthorize` is called, after it. Default: it is accepted.
    *
    * @throws McpError `forbidden` or `insufficient_scope`
    */

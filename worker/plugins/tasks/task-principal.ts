@@ -1,4 +1,4 @@
-/** The principal of a task, for which `reauthorize` of the server's auth is called before each run. */
+/** The principal of a task, for which `reauthorize` of the server's auth is called before each run, and while it lasts. */
 
 import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
 import type { TaskCall } from '../../../durable-objects/task/rpc.ts'
