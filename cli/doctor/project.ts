@@ -20,6 +20,8 @@ export type Project = {
   readonly servers: readonly Served[]
   /** Responses of the Worker to GET, by URL, for the URLs that were requested. */
   readonly pages: Pages
+  /** The Worker starts and answers requests. */
+  readonly runs: boolean
   /** The error with which the Worker fails to start. */
   readonly broken: string | undefined
   /** The default export has no `fetch`, so that every request fails. */
@@ -82,6 +84,7 @@ export function projectOf(folder: string, config: Config, bundle: Bundle, ran: R
     local: new Map(localFiles.flatMap((file) => valuesIn(folder, file))),
     servers: servedIn(ran.log),
     pages: ran.pages ?? {},
+    runs: ran.isUp && ran.failure === undefined,
     broken: ran.isUp || lacksFetchHandler || ran.log.some(isOfClass) ? undefined : reasonIn(ran.log),
     lacksFetchHandler,
     failure: lacksFetchHandler ? undefined : ran.failure,

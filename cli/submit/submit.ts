@@ -80,7 +80,7 @@ export async function submitProject(
   const directory = directories.get(name) as Directory // The caller has checked the name.
   const project = await readProject(folder, wranglerFor, (log, config) => pagesFor(servedIn(log), config, said.url))
   if ('rule' in project) return { findings: [project], files: [] }
-  if (project.servers.length === 0 || project.failure !== undefined) {
+  if (project.servers.length === 0 || !project.runs) {
     return { findings: findingsOf(project).filter(({ level }) => level === 'error'), files: [] }
   }
   const subject = subjectOf(project, said)

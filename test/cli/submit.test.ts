@@ -1131,6 +1131,38 @@ describe('edgemcp submit', () => {
     expect(statuses).toEqual({})
   })
 
+  test.each([
+    ['does-not-start', 'no database', "export default serve(server)\nthrow new Error('no database')\n"],
+    [
+      'does-not-start',
+      'discovery() describes one endpoint of each host',
+      `import { tenants } from 'edgemcp/auth'
+import { discovery } from 'edgemcp/discovery'
+const plugins = [discovery({ name: 'com.example/weather' })]
+export default serve(server, { plugins, tenants: tenants('/{tenant}/mcp', () => ({})) })
+`,
+    ],
+    ['no-fetch-handler', 'has no fetch handler', 'serve(server)\nexport default {}\n'],
+    ['class-missing', 'McpTask', 'export default serve(server)\n'],
+  ])(
+    'reports %s of a Worker whose declarations it has read, and nothing that follows: %s',
+    async (rule, problem, end) => {
+      const code = `import { createServer, serve } from 'edgemcp'
+const server = createServer({ name: 'weather', version: 'latest' })
+server.tool('forecast', { description: 'Reads' }, () => 'sunny')
+${end}`
+      const files = project(
+        code,
+        rule === 'class-missing' ? '[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpTask"]\n' : '',
+      )
+      for (const directory of directories.keys()) {
+        const { findings, statuses } = await submitted(directory, files)
+        expect(findings).toMatchObject([{ rule, level: 'error', problem: text(problem) }])
+        expect(statuses).toEqual({})
+      }
+    },
+  )
+
   test('asks which of several servers to submit', async () => {
     const files = project(`import { createServer, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
