@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { calculateJwkThumbprint, decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { connect, fakeIssuer, RpcError, type Token } from '../../worker/testing/index.ts'
-import { type RunningServer, startIssuer, startServer } from '../../worker/testing/node/index.ts'
+import { type RunningServer, startIssuer, startProvider, startServer } from '../../worker/testing/node/index.ts'
 
 let issuer: Awaited<ReturnType<typeof startIssuer>>
 let server: RunningServer
@@ -35,7 +36,7 @@ test('an invalid token of tokenFor() is refused by the real checks', async () =>
   expect(await refused(issuer.tokenFor({ sub: 'ada', exp: now - 60 }))).toBe('The token has expired')
   expect(await refused(issuer.tokenFor({ sub: 'ada', aud: 'https://other.example' }))).toContain('a different audience')
   expect(await refused(issuer.tokenFor({ sub: 'ada', iss: 'https://other.example' }))).toContain('issuer')
-  expect(await refused(other.tokenFor({ sub: 'ada', iss: issuer.issuer }))).toContain('signature')
+  expect(await refused(other.tokenFor({ sub: 'ada', iss: issuer.issuer }))).toContain('does not publish the key')
 })
 
 test('issuers with the same URL have the same keys, also when they start concurrently', async () => {
@@ -43,4 +44,27 @@ test('issuers with the same URL have the same keys, also when they start concurr
   expect(two.keys).toEqual(one.keys)
   expect((await fakeIssuer('https://issuer.example')).keys).toEqual(one.keys)
   expect((await fakeIssuer('https://other.example')).keys).not.toEqual(one.keys)
+})
+
+test('the id of a key is its thumbprint, so that a server does not take the key of another process for it', async () => {
+  const url = 'https://issuer.example'
+  const { keys, tokenFor } = await fakeIssuer(url)
+  const [key] = keys.keys
+  expect(key?.kid).toBe(await calculateJwkThumbprint(key ?? {}))
+  expect(decodeProtectedHeader(await tokenFor({ sub: 'ada' })(url))).toMatchObject({ kid: key?.kid })
+  await using provider = await startProvider({ users: [] })
+  const published = await (await fetch(`${provider.url}/keys`)).json()
+  expect(published.keys[0].kid).toBe(await calculateJwkThumbprint(published.keys[0]))
+  // As another process.
+  vi.resetModules()
+  const other = await import('../../worker/testing/fake-issuer.ts')
+  expect((await other.fakeIssuer(url)).keys.keys[0]?.kid).not.toBe(key?.kid)
+})
+
+test('an issuer listens on the port that is given', async () => {
+  const first = await startIssuer()
+  const { issuer, close } = first
+  await close()
+  await using second = await startIssuer({ port: Number(new URL(issuer).port) })
+  expect(second.issuer).toBe(issuer)
 })

@@ -1,7 +1,8 @@
 /** A fake authorization server that signs any claims. The server under test verifies its tokens as those of a real one. */
-import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose'
+import { type JSONWebKeySet, SignJWT } from 'jose'
 import type { Token } from '../client/connection.ts'
 import type { Params } from '../protocol/types.ts'
+import { newSigningKey, type SigningKey } from './signing-key.ts'
 
 /** Issues tokens for tests. `fakeIssuer()` and `startIssuer()` return it. */
 export interface FakeIssuer {
@@ -30,18 +31,15 @@ export type UserClaims = Params & {
   scope?: string
 }
 
-const keyId = 'edgemcp-testing'
-const algorithm = 'ES256'
-
 /**
- * The key pair of each issuer URL. A server reads the keys of an issuer again after 30 seconds at the earliest, so all issuers with one URL sign
+ * The key of each issuer URL. A server reads the keys of an issuer again after 30 seconds at the earliest, so all issuers with one URL sign
  * with the same key.
  */
-const keyPairs = new Map<string, GenerateKeyPairResult>()
+const signingKeys = new Map<string, SigningKey>()
 
 /**
- * Creates an authorization server without an address, which signs any claims. Issuers with the same URL have the same keys, so a server that
- * read the keys of one accepts the tokens of the other.
+ * Creates an authorization server without an address, which signs any claims. In one process, issuers with the same URL have the same keys, so
+ * a server that read the keys of one accepts the tokens of the other.
  *
  * @param issuer its identifier: an https URL, or http on this machine
  * @see https://www.rfc-editor.org/rfc/rfc9068
@@ -52,8 +50,8 @@ const keyPairs = new Map<string, GenerateKeyPairResult>()
  * const client = await connect(worker, { revision: '2025-11-25', token: tokenFor({ sub: 'ada', scope: 'notes:read' }) })
  */
 export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
-  const { privateKey, publicKey } = await keyPairOf(issuer)
-  const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: 'sig' }] }
+  const { privateKey, publicKey, header } = await keyOf(issuer)
+  const keys = { keys: [publicKey] }
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/$/, '')
   const jwks = `${origin}${path}/jwks`
@@ -68,9 +66,7 @@ export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
     tokenFor: (claims) => (resource) => {
       const now = Math.floor(Date.now() / 1000)
       const usual = { iss: issuer, aud: resource, client_id: 'edgemcp-testing', iat: now, exp: now + 600 }
-      return new SignJWT({ ...usual, ...claims })
-        .setProtectedHeader({ alg: algorithm, kid: keyId, typ: 'at+jwt' })
-        .sign(privateKey)
+      return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ ...header, typ: 'at+jwt' }).sign(privateKey)
     },
     respond(url) {
       const found = published[new URL(url).href]
@@ -79,12 +75,12 @@ export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
   }
 }
 
-async function keyPairOf(issuer: string): Promise<GenerateKeyPairResult> {
-  const known = keyPairs.get(issuer)
+async function keyOf(issuer: string): Promise<SigningKey> {
+  const known = signingKeys.get(issuer)
   if (known) return known
-  const generated = await generateKeyPair(algorithm)
-  // Another call may have stored a pair meanwhile: the first one counts.
-  const first = keyPairs.get(issuer) ?? generated
-  keyPairs.set(issuer, first)
+  const generated = await newSigningKey()
+  // Another call may have stored a key meanwhile: the first one counts.
+  const first = signingKeys.get(issuer) ?? generated
+  signingKeys.set(issuer, first)
   return first
 }

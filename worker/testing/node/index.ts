@@ -66,17 +66,25 @@ function freshKeys(): string {
   return `${current}:${keys[current]}`
 }
 
+/** Configures `startIssuer()`. */
+export type IssuerOptions = {
+  /** Port on which it listens. Default: one that is free. */
+  port?: number
+}
+
 /**
- * Starts a fake issuer on a free port of this machine. Configure the server under test with its `issuer`.
+ * Starts a fake issuer on this machine. Configure the server under test with its `issuer`.
  *
  * @example
  * const { issuer, tokenFor, close } = await startIssuer()
  * const server = await startServer({ config: 'wrangler.toml', vars: { ISSUER: issuer } })
  * const client = await connect(server, { revision: '2025-11-25', token: tokenFor({ sub: 'ada', scope: 'notes:read' }) })
  */
-export async function startIssuer(): Promise<FakeIssuer & { close(): Promise<void> } & AsyncDisposable> {
+export async function startIssuer({
+  port,
+}: IssuerOptions = {}): Promise<FakeIssuer & { close(): Promise<void> } & AsyncDisposable> {
   let issuer: FakeIssuer | undefined
-  const { url, close } = await listen((request) => issuer?.respond(request.url))
+  const { url, close } = await listen((request) => issuer?.respond(request.url), port)
   issuer = await fakeIssuer(url)
   return { ...issuer, close, [Symbol.asyncDispose]: close }
 }

@@ -1,9 +1,10 @@
 /** An identity provider for tests. It answers as GitHub does, and as a provider with OpenID Connect. */
-import { exportJWK, type GenerateKeyPairResult, generateKeyPair, SignJWT } from 'jose'
+import { SignJWT } from 'jose'
 import type { Token } from '../../client/connection.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { html } from '../../protocol/html.ts'
 import { sha256 } from '../../sealing/sha256.ts'
+import { algorithm, newSigningKey, type SigningKey } from '../signing-key.ts'
 import { Browser } from './browser.ts'
 import { signIn } from './sign-in.ts'
 
@@ -70,9 +71,7 @@ type Json = Record<string, unknown>
 type TokenStyle = { readonly errorStatus: number; readonly separator: string }
 
 /** The key of all fake providers: each of them signs for its own URL. */
-let keyPair: Promise<GenerateKeyPairResult> | undefined
-const algorithm = 'ES256'
-const keyId = 'edgemcp-testing'
+let signingKey: Promise<SigningKey> | undefined
 
 const json = (value: unknown, status = 200): Response => Response.json(value, { status })
 
@@ -119,10 +118,8 @@ export class Provider implements FakeProvider {
     switch (url.pathname) {
       case '/.well-known/openid-configuration':
         return json(this.#metadata())
-      case '/keys': {
-        const { publicKey } = await keys()
-        return json({ keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: 'sig' }] })
-      }
+      case '/keys':
+        return json({ keys: [(await key()).publicKey] })
       case '/authorize':
       case '/login/oauth/authorize':
         return this.#authorize(url)
@@ -229,9 +226,9 @@ export class Provider implements FakeProvider {
   }
 
   async #idToken(user: ProviderUser, nonce: string | null): Promise<string> {
-    const { privateKey } = await keys()
+    const { privateKey, header } = await key()
     return new SignJWT({ ...claimsOf(user), ...(nonce !== null && { nonce }) })
-      .setProtectedHeader({ alg: algorithm, kid: keyId })
+      .setProtectedHeader(header)
       .setIssuer(this.url)
       .setAudience(this.clientId)
       .setIssuedAt()
@@ -265,9 +262,9 @@ function pageOf<T>(list: readonly T[], url: string): readonly T[] {
   return list.slice(size * (page - 1), size * page)
 }
 
-const keys = (): Promise<GenerateKeyPairResult> => {
-  keyPair ??= generateKeyPair(algorithm)
-  return keyPair
+const key = (): Promise<SigningKey> => {
+  signingKey ??= newSigningKey()
+  return signingKey
 }
 
 const emailOf = ({ login }: ProviderUser): string => `${login}@example.com`
