@@ -55,11 +55,14 @@ const outputSchema = toolRule('output-schema', 'hint', ({ name, outputSchema }) 
   }
 })
 
-const challenge = serverRule('openai-challenge', 'hint', ({ proves }) => {
+const challenge = serverRule('openai-challenge', 'hint', ({ proves, takesDiscovery }) => {
   if (proves.openAiChallenge) return undefined
+  const serve = takesDiscovery
+    ? 'Pass the token of the form: discovery({ openAiChallenge: env.OPENAI_CHALLENGE })'
+    : 'Serve the token of the form there as text/plain, with combine() of edgemcp/compose'
   return {
     problem: `This Worker does not serve ${paths.openAiChallenge}, with which OpenAI verifies your domain.`,
-    fix: 'Pass the token of the form: discovery({ openAiChallenge: env.OPENAI_CHALLENGE }). A parent domain may serve it instead.',
+    fix: `${serve}. A parent domain may serve it instead.`,
   }
 })
 

@@ -53,8 +53,8 @@ function isRepository({ url, source, subfolder = '' }: Json): boolean {
 
 type Check = Problem & { readonly rule: string; readonly member: keyof ServerJson }
 
-/** Returns what the registry refuses in a `server.json`. */
-function mistakesIn(server: ServerJson): Check[] {
+/** Returns what the registry refuses in a `server.json`. @param takesDiscovery see `SubmittedServer` */
+function mistakesIn(server: ServerJson, takesDiscovery: boolean): Check[] {
   const { name, description, title, version, websiteUrl, repository, icons = [], remotes = [] } = server
   const found: (Check | false)[] = [
     !isName(name) && {
@@ -64,7 +64,9 @@ function mistakesIn(server: ServerJson): Check[] {
         name === undefined
           ? 'The server has no name for the registry.'
           : `The registry does not take the name "${name}": it must be a domain in reverse order, one slash and a name of at least two characters, with a letter or digit at both ends, and at most ${limits.name} characters in all.`,
-      fix: "Add discovery({ name: 'com.example/weather' }) of edgemcp/discovery to the plugins of serve(), or pass --name com.example/weather.",
+      fix: takesDiscovery
+        ? "Add discovery({ name: 'com.example/weather' }) of edgemcp/discovery to the plugins of serve(), or pass --name com.example/weather."
+        : 'Pass --name com.example/weather.',
     },
     !(isText(description) && lengthOf(description) <= limits.description) && {
       rule: 'registry-description',
@@ -72,7 +74,7 @@ function mistakesIn(server: ServerJson): Check[] {
       problem: isText(description)
         ? `The description has ${lengthOf(description)} characters: the registry takes ${limits.description}.`
         : 'The server has no description, which the registry requires.',
-      fix: `Write one of at most ${limits.description} characters: createServer({ description: '…' }), or discovery({ description: '…' }) if that one should stay.`,
+      fix: `Write one of at most ${limits.description} characters: createServer({ description: '…' })${takesDiscovery ? ", or discovery({ description: '…' }) if that one should stay" : ''}.`,
     },
     title !== undefined &&
       !(isText(title) && lengthOf(title) <= limits.title) && {
@@ -101,7 +103,7 @@ function mistakesIn(server: ServerJson): Check[] {
         rule: 'registry-repository',
         member: 'repository',
         problem: `The registry does not take the repository ${JSON.stringify(repository)}: it knows the sources github and gitlab, with URLs of repositories at github.com and gitlab.com, and a relative path as subfolder.`,
-        fix: "Write it as in discovery({ repository: { url: 'https://github.com/example/weather', source: 'github', subfolder: 'server' } }), or leave it out.",
+        fix: "Write it as in repository: { url: 'https://github.com/example/weather', source: 'github', subfolder: 'server' }, or leave it out.",
       },
     !icons.every(isIcon) && {
       rule: 'registry-icons',
@@ -111,13 +113,16 @@ function mistakesIn(server: ServerJson): Check[] {
     },
     ...[ownIn(remotes) ?? {}, ...remotes.filter((remote) => remote !== ownIn(remotes))].map(
       ({ url, variables }): Check | false => {
-        const problem = endpointProblem(typeof url === 'string' ? url : undefined, Object.keys(variables ?? {}))
+        const fix = takesDiscovery ? undefined : tenantFix
+        const problem = endpointProblem(typeof url === 'string' ? url : undefined, fix, Object.keys(variables ?? {}))
         return problem !== undefined && { rule: 'endpoint-url', member: 'remotes', ...problem }
       },
     ),
   ]
   return found.filter((one) => one !== false)
 }
+
+const tenantFix = 'Add a route to the configuration, or pass --url https://mcp.example.com/{tenant}/mcp.'
 
 const file = 'server.json'
 
@@ -128,8 +133,8 @@ export const mcpRegistry: Directory = {
     const existing = read(file, { repository: 'object', icons: 'objects', remotes: 'objects' }) ?? {}
     const declared = declaredIn(server, existing)
     const written: ServerJson = { ...existing, ...declared }
-    const { createdAt, servedAt } = server
-    const findings = mistakesIn(written).map(({ member, ...found }): Finding => {
+    const { createdAt, servedAt, takesDiscovery } = server
+    const findings = mistakesIn(written, takesDiscovery).map(({ member, ...found }): Finding => {
       const declaredAt = ['name', 'repository', 'remotes'].includes(member) ? servedAt : createdAt
       const isOfUser = existing[member] !== undefined && declared[member] === undefined
       return { level: 'error', ...(isOfUser ? { file } : declaredAt), ...found }
@@ -199,17 +204,20 @@ function iconHints({ info, createdAt }: SubmittedServer): Finding[] {
   ]
 }
 
-function proofHints(name: unknown, { proves, servedAt }: SubmittedServer): Finding[] {
+function proofHints(name: unknown, { proves, servedAt, takesDiscovery }: SubmittedServer): Finding[] {
   // GitHub proves names of its users.
   if (!isName(name) || name.startsWith('io.github.') || proves.registryAuth) return []
   const domain = name.split('/')[0]?.split('.').reverse().join('.')
+  const serve = takesDiscovery
+    ? 'Pass the line with your public key, discovery({ registryAuth: env.REGISTRY_AUTH })'
+    : 'Serve the line with your public key there, with combine() of edgemcp/compose'
   return [
     {
       rule: 'registry-auth',
       level: 'hint',
       ...servedAt,
       problem: `This Worker does not serve ${paths.registryAuth}, with which the registry verifies that you control ${domain}.`,
-      fix: `Pass the line with your public key, discovery({ registryAuth: env.REGISTRY_AUTH }), if this Worker serves ${domain}; otherwise publish it there, or in a TXT record of ${domain}.`,
+      fix: `${serve}, if this Worker serves ${domain}; otherwise publish it there, or in a TXT record of ${domain}.`,
     },
   ]
 }

@@ -73,11 +73,14 @@ const parsedUrl = (url: string): URL | null => URL.parse(url.replaceAll(/\{[^{}]
 /**
  * Returns what makes a URL unusable for clients.
  *
+ * @param fix how to say the URL
  * @param variables that it may contain
  */
-export function endpointProblem(url: string | undefined, variables: readonly string[] = []): Problem | undefined {
-  const fix =
-    "Set origin: 'https://mcp.example.com' in discovery(), add a route to the configuration, or pass --url https://mcp.example.com/mcp."
+export function endpointProblem(
+  url: string | undefined,
+  fix = "Set origin: 'https://mcp.example.com' in discovery(), add a route to the configuration, or pass --url https://mcp.example.com/mcp.",
+  variables: readonly string[] = [],
+): Problem | undefined {
   if (url === undefined) return { problem: 'Nothing says at which URL clients reach the server.', fix }
   const parsed = parsedUrl(url)
   if (parsed?.protocol !== 'https:') return { problem: `The URL ${url} does not begin with https://.`, fix }
@@ -90,11 +93,16 @@ export function endpointProblem(url: string | undefined, variables: readonly str
   if (unknown !== 'tenant') return { problem: `The URL ${url} has the variable {${unknown}} without a value.`, fix }
   return {
     problem: `The URL ${url} is different for each tenant: the directory takes one URL.`,
-    fix: 'Serve the tenants at one URL, with the tenant in the token, or pass the URL of one tenant with --url.',
+    fix: tenantFix,
   }
 }
 
-export const endpointUrl = serverRule('endpoint-url', 'error', ({ url }) => endpointProblem(url))
+const tenantFix =
+  'Serve the tenants at one URL, with the tenant in the token, or pass the URL of one tenant with --url.'
+
+export const endpointUrl = serverRule('endpoint-url', 'error', ({ url, takesDiscovery }) =>
+  endpointProblem(url, takesDiscovery ? undefined : tenantFix),
+)
 
 const secretName =
   /token|secret|passw|credential|(?:api|app|access|auth)[-_]?key|(?:^|[-_])key$|^(?:auth|authorization|jwt|sig|signature)$/i

@@ -24,6 +24,8 @@ export type Subject = {
 export type ProjectSubject = Subject & { readonly server: SubmittedServer }
 
 export type SubmittedServer = Pick<Served, 'name' | 'info' | 'apps' | 'entries' | 'extensions'> & {
+  /** Whether `discovery()` can describe it: tenants that have paths share a host, which has one description. */
+  readonly takesDiscovery: boolean
   /** Its server card, if `discovery()` serves one. */
   readonly card?: Card
   /** Its name in the registry, such as `com.example/weather`; `undefined` if nothing says it. */
@@ -125,6 +127,7 @@ export function subjectOf(project: Project, { server: name, name: registryName, 
     locate: (tool) => locate(sources, { kind: 'tool', name: tool }),
     server: {
       ...served,
+      takesDiscovery: !served.path.includes('{tenant}'),
       ...(card && { card }),
       registryName: registryName ?? card?.name,
       url: url ?? urlOf(card) ?? urlOfRoute(config, served, origin),

@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Finding } from '../../cli/doctor/finding.ts'
 import { type Wrangler, wranglerOf } from '../../cli/doctor/wrangler.ts'
+import { paths } from '../../cli/submit/subject.ts'
 import { directories, type SubmitOptions, submitProject } from '../../cli/submit/submit.ts'
 import { type Files, write } from './good-project.ts'
 import { quickBundle } from './quick-bundle.ts'
@@ -836,6 +837,67 @@ export const { McpApiKeys } = worker
   )
   const said = { name: 'com.example/weather', url: 'https://mcp.example.com/mcp' }
   expect((await submitted(directory, files, said)).findings.map((one) => one.rule)).toContain(rule)
+})
+
+describe('edgemcp submit for tenants that have paths, which discovery() refuses', () => {
+  const files = (served: string) =>
+    project(`import { createServer, serve } from 'edgemcp'
+import { bearer, tenants } from 'edgemcp/auth'
+import { combine } from 'edgemcp/compose'
+const found = { auth: bearer({ issuer: 'https://auth.example.com' }) }
+const worker = serve(createServer({ name: 'weather', version: '1.2.0', description: '${'d'.repeat(101)}' }), {
+  tenants: tenants('/{tenant}/mcp', () => found),
+})
+const proofs = new Map([
+  ['${paths.openAiChallenge}', 'token'],
+  ['${paths.registryAuth}', 'v=MCPv1; k=ed25519; p=${'A'.repeat(43)}='],
+])
+function proof(request: Request) {
+  const text = proofs.get(new URL(request.url).pathname)
+  return text === undefined ? undefined : new Response(text, { headers: { 'Content-Type': 'text/plain' } })
+}
+export default ${served}
+`)
+  const before = { repository: { url: 'https://codeberg.org/a/b', source: 'codeberg' } }
+  const written = { 'submission/registry/server.json': JSON.stringify(before) }
+
+  test('names no option of discovery() as a fix', async () => {
+    const without = files('worker')
+    const found: Finding[] = []
+    for (const directory of directories.keys()) {
+      const { findings } = await submitted(directory, without, {}, written)
+      found.push(...findings)
+    }
+    found.push(...(await submitted('registry', without, { name: 'com.example/weather' })).findings)
+    expect(found.filter(({ fix }) => fix.includes('discovery('))).toEqual([])
+    expect(fixes(found)).toMatchObject({
+      'registry-name': 'Pass --name com.example/weather.',
+      'registry-description': "Write one of at most 100 characters: createServer({ description: '…' }).",
+      'registry-repository': text("repository: { url: 'https://github.com/example/weather'"),
+      'registry-auth': text('with combine() of edgemcp/compose, if this Worker serves example.com'),
+      'openai-challenge': text('with combine() of edgemcp/compose. A parent domain may serve it instead'),
+    })
+    expect(found.filter(({ rule }) => rule === 'endpoint-url').map(({ fix }) => fix)).toEqual([
+      text('the URL of one tenant with --url'),
+      text('the URL of one tenant with --url'),
+      text('--url https://mcp.example.com/{tenant}/mcp'),
+      text('the URL of one tenant with --url'),
+      text('--url https://mcp.example.com/{tenant}/mcp'),
+    ])
+  })
+
+  test('takes proofs that a handler beside the server serves', async () => {
+    const said = { name: 'com.example/weather', url: 'https://mcp.example.com/{tenant}/mcp' }
+    for (const [directory, rule] of [
+      ['registry', 'registry-auth'],
+      ['openai', 'openai-challenge'],
+    ] as const) {
+      const rules = async (served: string) =>
+        (await submitted(directory, files(served), said)).findings.map((one) => one.rule)
+      expect(await rules('combine(worker, proof)')).not.toContain(rule)
+      expect(await rules('worker')).toContain(rule)
+    }
+  })
 })
 
 test('edgemcp submit knows nothing of the sign-in of tenants that have hosts', async () => {
