@@ -97,7 +97,9 @@ async function request(
   const answer = Object(await response.json().catch(() => undefined))
   if (response.ok && response.headers.get('Content-Type')?.startsWith('application/json')) return answer
   if (response.status === 404 && typeof answer.problem === 'string') throw otherServer(server)
-  throw new CliError(`The server at ${origin} is not edgemcp in development, or its endpoint is at /.`)
+  throw new CliError(
+    `The server at ${origin} has no inspector, which answers this command: it is not edgemcp in development, its endpoint is at /, or its tenants have paths.`,
+  )
 }
 
 function formatTable({ title, columns }: Table, entries: readonly unknown[]): string {

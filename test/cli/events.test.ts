@@ -6,6 +6,7 @@ import { Receiver } from '../events/receivers.ts'
 import { openShop, wanting } from '../events/shop.ts'
 import { inspectorSecrets } from '../support/inspector-key.ts'
 import { startServer } from '../support/server.ts'
+import { write } from './good-project.ts'
 import { runHere } from './run-here.ts'
 
 const key = inspectorSecrets.EDGEMCP_INSPECTOR_KEY
@@ -117,6 +118,26 @@ test('a server in development without events() has none', async () => {
       stdout: '',
       stderr: `The server at ${server.url.origin} has no events() in its plugins, or another version of edgemcp.`,
     })
+})
+
+test('a server whose tenants have paths has no inspector to ask', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  using project = write({
+    'index.ts': `import { createServer, serve } from 'edgemcp'
+import { bearer, tenants } from 'edgemcp/auth'
+const auth = bearer({ issuer: 'https://auth.example.com' })
+export default serve(createServer({ name: 'shop', version: '1.0.0' }), { tenants: tenants('/{tenant}/mcp', () => ({ auth })) })
+`,
+    'wrangler.toml':
+      'name = "shop"\nmain = "index.ts"\ncompatibility_date = "2026-10-15"\ncompatibility_flags = ["enable_request_signal"]\n',
+  })
+  await using server = await startServer(project.folder, inspectorSecrets)
+  const { origin } = server.url
+  expect(await run('--url', `${origin}/?inspector=${key}`)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `The server at ${origin} has no inspector, which answers this command: it is not edgemcp in development, its endpoint is at /, or its tenants have paths.`,
+  })
 })
 
 describe('with a server of another version', () => {
