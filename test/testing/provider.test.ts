@@ -56,6 +56,21 @@ test('a user whom the server refuses is an error with the reason', async () => {
   await expect(principal('eve')).rejects.toThrow('access_denied: You are not a member of engines on GitHub.')
 })
 
+test('a user of two organizations is an error that names them, until the test chooses one', async () => {
+  await using own = await startServer('test/sign-in/server', { CASE: 'engines', GITHUB: provider.url })
+  Object.assign(provider.users[0] ?? {}, { organizations: ['engines', 'looms'] })
+  const called = async (options?: SignInAsOptions) => {
+    await using client = await connect(own, { revision: '2026-07-28', token: provider.tokenFor('ada', options) })
+    return JSON.stringify(await client.callTool('whoami'))
+  }
+  for (const options of [{}, { provider: 'github' }]) {
+    await expect(called(options)).rejects.toThrow(
+      'The user may act for engines, looms: choose one, as in tokenFor(login, { tenant: "engines" })',
+    )
+  }
+  expect(await called({ tenant: 'looms' })).toContain('looms')
+})
+
 test('a user who is in an organization later may sign in then', async () => {
   Object.assign(provider.users[1] ?? {}, { organizations: ['engines'] })
   expect((await principal('eve')).subject).toBe('github.666')

@@ -29,7 +29,7 @@ export class Browser {
    * Opens the authorization page, answers it, and follows all redirects to the client.
    *
    * @returns the parameters that the client receives at its redirect URI
-   * @throws Error with the text of a page that is no consent page
+   * @throws Error with the text of a page that is no consent page, and for a page that asks for an organization, without one to choose
    */
   async authorize(authorization: URL, answer: Decision): Promise<URLSearchParams> {
     const back = authorization.searchParams.get('redirect_uri') ?? ''
@@ -47,6 +47,11 @@ export class Browser {
       const page = await response.text()
       this.pages.push(page)
       if (response.status === 200 && page.includes('name="handle"')) {
+        const organizations = valuesOf(page, 'tenant')
+        if (organizations.length > 0 && answer.tenant === undefined && answer.decision !== 'deny') {
+          const example = `tokenFor(login, { tenant: ${JSON.stringify(organizations[0])} })`
+          throw new Error(`The user may act for ${organizations.join(', ')}: choose one, as in ${example}`)
+        }
         body = formOf(page, answer)
         url = new URL(/<form[^>]* action="([^"]+)"/.exec(page)?.[1] ?? '', url)
       } else if (!this.#choosesUser(page, url)) throw new Error(`${url.pathname} ${response.status} ${page}`)
@@ -120,12 +125,14 @@ export class Browser {
 export function formOf(page: string, { decision, scopes, tenant }: Decision): URLSearchParams {
   const [, handle = ''] = /name="handle" value="([^"]+)"/.exec(page) ?? []
   if (tenant !== undefined && page.includes('name="tenant"')) return new URLSearchParams({ handle, tenant })
-  const valuesOf = (name: string) =>
-    [...page.matchAll(new RegExp(`name="${name}" value="([^"]+)"`, 'g'))].map(([, value = '']) => value)
-  const [provider = 'deny'] = valuesOf('decision')
+  const [provider = 'deny'] = valuesOf(page, 'decision')
   return new URLSearchParams([
     ['handle', handle],
     ['decision', decision ?? provider],
-    ...(scopes ?? valuesOf('scope')).map((scope) => ['scope', scope]),
+    ...(scopes ?? valuesOf(page, 'scope')).map((scope) => ['scope', scope]),
   ])
 }
+
+/** The values that a page offers under a name. */
+const valuesOf = (page: string, name: string): string[] =>
+  [...page.matchAll(new RegExp(`name="${name}" value="([^"]+)"`, 'g'))].map(([, value = '']) => value)
