@@ -53,11 +53,11 @@ test('lists the access of a user, and ends all of it', async () => {
 test.each([
   [
     'github.1815',
-    'The issuer of a user must be the origin of the Worker, such as "https://mcp.example.com", not undefined: pass ctx.principal',
+    'The issuer of a user must be the origin of the Worker, such as "https://mcp.example.com", not undefined: pass ctx.principal, { issuer, subject }, or the subject alone if signIn() has the option origin',
   ],
   [
     { issuer: 'https://mcp.example.com/', subject: 'github.1815' },
-    'The issuer of a user must be the origin of the Worker, such as "https://mcp.example.com", not "https://mcp.example.com/": pass ctx.principal',
+    'The issuer of a user must be the origin of the Worker, such as "https://mcp.example.com", not "https://mcp.example.com/": pass ctx.principal, { issuer, subject }, or the subject alone if signIn() has the option origin',
   ],
   [
     { issuer: 'https://mcp.example.com', subject: 'auth0.auth0|123' },

@@ -121,7 +121,9 @@ export function readUser(user: SignedInUser, origin: string | undefined): { issu
   ) {
     const expected =
       origin === undefined ? 'the origin of the Worker, such as "https://mcp.example.com"' : `"${origin}"`
-    throw new Error(`The issuer of a user must be ${expected}, not ${JSON.stringify(issuer)}: pass ctx.principal`)
+    throw new Error(
+      `The issuer of a user must be ${expected}, not ${JSON.stringify(issuer)}: pass ctx.principal, { issuer, subject }, or the subject alone if signIn() has the option origin`,
+    )
   }
   return { issuer, subject }
 }
