@@ -63,14 +63,13 @@ export class Simulation extends DurableObject {
 
   async #send(kind: Kind): Promise<void> {
     const session = this.#kv.get<string>('session')
-    const recipients = session === undefined ? undefined : { session }
     if (kind === 'updates') {
       const uris = [...this.#kv.list({ prefix: 'uri:' })].map(([key]) => key.slice('uri:'.length))
-      await Promise.all(uris.map((uri) => server.notify.resourceUpdated(uri, recipients)))
-    } else if (recipients) {
+      await Promise.all(uris.map((uri) => server.notify.resourceUpdated(uri, session === undefined ? {} : { session })))
+    } else if (session !== undefined) {
       const level = logLevels[Math.floor(Math.random() * logLevels.length)] ?? 'info'
       const name = `${level.charAt(0).toUpperCase()}${level.slice(1)}`
-      await server.notify.log(level, `${name}-level message - SessionId ${session}`, recipients)
+      await server.notify.log(level, `${name}-level message - SessionId ${session}`, { session })
     }
   }
 }

@@ -8,6 +8,8 @@ export async function announce(env: { NOTES: Service<typeof McpPublisher>; PLAIN
   await env.NOTES.resourceUpdated('note://1')
   await env.NOTES.toolsChanged({ issuer: 'https://auth.example', tenant: 'acme' })
   await env.PLAIN.resourcesChanged()
+  // @ts-expect-error nobody is not everyone
+  await env.NOTES.resourceUpdated('note://1', undefined)
   // @ts-expect-error a tenant needs its issuer
   await env.NOTES.toolsChanged({ tenant: 'acme' })
   // @ts-expect-error a list has no name

@@ -1,5 +1,5 @@
 /** Which variables a template has, wherever they turn up. */
-import { createServer, type ResourceHandle } from 'edgemcp'
+import { createServer, type Principal, type ResourceHandle } from 'edgemcp'
 import { type Equal, is } from './equal.ts'
 
 const server = createServer({ name: 'types', version: '1' })
@@ -74,6 +74,12 @@ is<Equal<ReturnType<typeof note.updated>, Promise<void>>>()
 note.uri({ id: '1' })
 note.uri({ id: '1', lang: 'en' })
 note.updated({ id: '1' })
+declare const principal: Principal | undefined
+if (principal) note.updated({ id: '1' }, principal)
+// @ts-expect-error an anonymous caller selects nobody, and not everyone
+note.updated({ id: '1' }, principal)
+// @ts-expect-error an anonymous caller selects nobody, and not everyone
+server.notify.resourcesChanged(principal)
 all.uri()
 all.updated()
 // @ts-expect-error an id is needed

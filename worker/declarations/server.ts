@@ -68,23 +68,24 @@ export type Module = (server: Server) => void
 /**
  * Sends change notifications to subscribed clients: to all of them, or with `recipients` to those of a tenant, a user or a session. Each
  * promise resolves once the delivery is certain: open streams receive the notification at once, sessions as soon as their Durable Objects
- * can store it. It also resolves if no client receives the notification.
+ * can store it. It also resolves if no client receives the notification. `undefined` is no recipient: `ctx.principal` of an anonymous
+ * caller would select everyone.
  *
  * @throws Error when `serve()` has no plugin `subscriptions()` of `edgemcp/subscriptions`, and for invalid recipients
  */
 export interface ChangeNotifier {
   /** Sends `notifications/tools/list_changed`. */
-  toolsChanged(recipients?: Recipients): Promise<void>
+  toolsChanged(...recipients: [] | [Recipients]): Promise<void>
   /** Sends `notifications/prompts/list_changed`. */
-  promptsChanged(recipients?: Recipients): Promise<void>
+  promptsChanged(...recipients: [] | [Recipients]): Promise<void>
   /** Sends `notifications/resources/list_changed`. */
-  resourcesChanged(recipients?: Recipients): Promise<void>
+  resourcesChanged(...recipients: [] | [Recipients]): Promise<void>
   /**
    * Sends `notifications/resources/updated`. For a registered resource, `updated()` of its handle builds the URI.
    *
    * @throws Error for a text that is not a URI with a scheme
    */
-  resourceUpdated(uri: string, recipients?: Recipients): Promise<void>
+  resourceUpdated(uri: string, ...recipients: [] | [Recipients]): Promise<void>
   /**
    * Sends a log message outside of a call, to the sessions of a user or to one session. A session receives it on its `GET` stream or SSE
    * stream if its log level includes the level: that of `logging/setLevel`, otherwise `info`. Clients of 2026-07-28 do not receive it,
@@ -118,7 +119,7 @@ export interface ResourceHandle<U extends string> extends Registration {
    *
    * @throws Error when a variable is missing, when `serve()` has no plugin `subscriptions()`, and for invalid recipients
    */
-  updated(...variables: [...VariablesOf<U>, recipients?: Recipients]): Promise<void>
+  updated(...variables: [...VariablesOf<U>, ...recipients: [] | [Recipients]]): Promise<void>
 }
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
@@ -141,10 +142,10 @@ export class Server {
     registerDraft(this, draft)
     const publish = (change: ServerEvent, recipients?: Recipients) => draft.changes.publish(change, recipients)
     this.notify = {
-      toolsChanged: (recipients) => publish({ list: 'tools' }, recipients),
-      promptsChanged: (recipients) => publish({ list: 'prompts' }, recipients),
-      resourcesChanged: (recipients) => publish({ list: 'resources' }, recipients),
-      resourceUpdated: (uri, recipients) => publish({ resource: uri }, recipients),
+      toolsChanged: (recipients?: Recipients) => publish({ list: 'tools' }, recipients),
+      promptsChanged: (recipients?: Recipients) => publish({ list: 'prompts' }, recipients),
+      resourcesChanged: (recipients?: Recipients) => publish({ list: 'resources' }, recipients),
+      resourceUpdated: (uri, recipients?: Recipients) => publish({ resource: uri }, recipients),
       log: (level, data, recipients, logger) =>
         publish({ method: 'notifications/message', params: { level, logger, data } }, recipients),
       elicitationComplete: (elicitationId, recipients) =>
@@ -242,7 +243,7 @@ export class Server {
       uri: (...variables) => expand(variables[0]),
       updated: (...values) =>
         // The variables of a template come before the recipients.
-        this.notify.resourceUpdated(expand(values[0]), values[template ? 1 : 0] as Recipients | undefined),
+        this.notify.resourceUpdated(expand(values[0]), values[template ? 1 : 0] as Recipients),
     }
   }
 

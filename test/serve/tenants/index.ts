@@ -72,7 +72,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
   })
 
   const announce = ({ list, uri, issuer = names, tenant }: Announcement): Promise<void> => {
-    const scope = tenant === undefined ? undefined : { issuer, tenant }
+    const scope = tenant === undefined ? {} : { issuer, tenant }
     if (list) return server.notify[`${list}Changed`](scope)
     const [, seed, id] = /^note:\/\/(.*)\/(.*)$/.exec(uri ?? '') ?? []
     return seed && id ? note.updated({ seed, id }, scope) : server.notify.resourceUpdated(uri ?? '', scope)

@@ -18,17 +18,17 @@ export type PublishEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env)
  */
 export const publishEntrypoint = ({ notify }: Server): PublishEntrypoint =>
   class McpPublisher extends WorkerEntrypoint implements ChangeNotifier {
-    toolsChanged(recipients?: Recipients): Promise<void> {
-      return notify.toolsChanged(recipients)
+    toolsChanged(...recipients: [] | [Recipients]): Promise<void> {
+      return notify.toolsChanged(...recipients)
     }
-    promptsChanged(recipients?: Recipients): Promise<void> {
-      return notify.promptsChanged(recipients)
+    promptsChanged(...recipients: [] | [Recipients]): Promise<void> {
+      return notify.promptsChanged(...recipients)
     }
-    resourcesChanged(recipients?: Recipients): Promise<void> {
-      return notify.resourcesChanged(recipients)
+    resourcesChanged(...recipients: [] | [Recipients]): Promise<void> {
+      return notify.resourcesChanged(...recipients)
     }
-    resourceUpdated(uri: string, recipients?: Recipients): Promise<void> {
-      return notify.resourceUpdated(uri, recipients)
+    resourceUpdated(uri: string, ...recipients: [] | [Recipients]): Promise<void> {
+      return notify.resourceUpdated(uri, ...recipients)
     }
     log(
       level: LogLevel,

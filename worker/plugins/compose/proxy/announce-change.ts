@@ -7,8 +7,7 @@ export type AnnouncedList = 'tools' | 'prompts' | 'resources'
 export function announceChange({ server, call, environment }: MethodContext, list: AnnouncedList): void {
   if (!environment.updates) return
   const { principal } = call
-  const recipients =
-    principal?.tenant === undefined ? undefined : { issuer: principal.issuer, tenant: principal.tenant }
+  const recipients = principal?.tenant === undefined ? {} : { issuer: principal.issuer, tenant: principal.tenant }
   const notify = {
     tools: server.notify.toolsChanged,
     prompts: server.notify.promptsChanged,
