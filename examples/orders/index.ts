@@ -18,7 +18,7 @@ const Order = z.object({
 
 const orderPaid = event('order.paid', {
   description: 'An order of yours was paid. Subscribe to it to send a receipt.',
-  inputSchema: z.object({ shop: z.string().describe('The shop whose orders you want to know of') }),
+  inputSchema: z.strictObject({ shop: z.string().describe('The shop whose orders you want to know of') }),
   payloadSchema: Order,
   matches: ({ shop }, order) => order.shop === shop,
 })

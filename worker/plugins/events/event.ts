@@ -168,7 +168,7 @@ const publishKinds: KindsOf<PublishOptions> = {
  * @example
  * const orderPaid = event('order.paid', {
  *   description: 'An order was paid',
- *   inputSchema: z.object({ shop: z.string() }),
+ *   inputSchema: z.strictObject({ shop: z.string() }),
  *   payloadSchema: z.object({ id: z.string(), shop: z.string(), total: z.number() }),
  *   matches: ({ shop }, order) => order.shop === shop,
  * })
