@@ -5,7 +5,9 @@ import type { Server } from '../../worker/declarations/server.ts'
 import type { Tool } from '../../worker/declarations/tool.ts'
 import type { Call, CallEnvironment, Outcome } from '../../worker/engine/call.ts'
 import { type Journal, sleepPrefix } from '../../worker/engine/journal.ts'
+import { isPermitted } from '../../worker/engine/methods/lists.ts'
 import { openContext } from '../../worker/engine/request-context.ts'
+import { insufficientScope } from '../../worker/engine/required-scopes.ts'
 import { run } from '../../worker/engine/run.ts'
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { newestRevision as revision } from '../../worker/protocol/revisions/index.ts'
@@ -61,7 +63,6 @@ class HandlerRun {
   #hasBranch = false
   readonly #isBeside: boolean
   readonly #stoppedAt: number | undefined
-  #principal: RenewedPrincipal | undefined
   /** What the handler threw, unless it chose the error of the call. */
   #thrown: { readonly problem: unknown } | undefined
 
@@ -85,13 +86,22 @@ class HandlerRun {
     const { params, capabilities, client } = stored
     const endpoint = host.at(stored.tenant)
     const seals = endpoint.seals(principal)
+    const tool = endpoint.server.declarations.tools.get(String(params.name))
+    const read = async () => {
+      const { principal: later } = await host.principalOf(stored)
+      if (tool && !isPermitted(tool, { principal: later })) throw insufficientScope(tool.scopes ?? [])
+      return later
+    }
+    const renewed = new RenewedPrincipal(principal, read, this.#signal, host.report)
     const callWith = (requestContext: RequestContext): Call => ({
       method: 'tools/call',
       params,
       revision,
       capabilities,
       client,
-      principal,
+      get principal() {
+        return renewed.now
+      },
       requestContext,
       session: undefined,
       isTask: true,
@@ -99,8 +109,10 @@ class HandlerRun {
     })
     try {
       const call = callWith(await openContext(stored.requestContext, seals))
-      const server = withTool(endpoint.server, String(params.name), (tool) => this.#wrap(tool, isCurrent, stored))
-      const outcome = await run(server, call, journal, this.#environment(seals))
+      const server = withTool(endpoint.server, String(params.name), (named) =>
+        this.#wrap(named, isCurrent, stored, renewed),
+      )
+      const outcome = await run(server, call, journal, this.#environment(seals, renewed))
       return this.#thrown && this.#canRetry ? { thrown: this.#thrown.problem } : { outcome, hasBranch: this.#hasBranch }
     } catch (problem) {
       return { thrown: asMcpError(problem, host.report) }
@@ -114,8 +126,7 @@ class HandlerRun {
     return this.#record.failures < this.#record.retries
   }
 
-  #wrap(tool: Tool, isCurrent: boolean, stored: TaskCall): Tool {
-    const { input } = stored
+  #wrap(tool: Tool, isCurrent: boolean, { input }: TaskCall, renewed: RenewedPrincipal): Tool {
     return {
       ...tool,
       // Decided with all that was known of the caller: the schema of a run could be another one.
@@ -123,9 +134,8 @@ class HandlerRun {
       // Decided when the tool was called: the stored claims may be too few to decide again.
       visibleTo: isCurrent ? tool.visibleTo : undefined,
       handler: async (input, context) => {
-        this.#principal = new RenewedPrincipal(this.#task.host, stored, tool, context, this.#signal)
         try {
-          return await tool.handler(input, this.#contextOf(context))
+          return await tool.handler(input, this.#contextOf(context, renewed))
         } catch (problem) {
           if (!(problem instanceof McpError)) {
             this.#thrown = { problem }
@@ -143,20 +153,19 @@ class HandlerRun {
     this.#isEnding = true
   }
 
-  /** `once` keeps the task in memory and stores its result, and `progress` sets the status message. */
-  #contextOf(context: Context): Context {
+  /** `once` keeps the task in memory and stores its result, `progress` sets the status message, and `principal` is that of now. */
+  #contextOf(context: Context, renewed: RenewedPrincipal): Context {
     const { once } = context
     const taskContext: Pick<Context, 'once' | 'progress'> = {
       once: <T>(key: string, effect: () => T | Promise<T>) => {
-        if (String(key).startsWith(sleepPrefix)) return once(key, effect)
-        const start = () => {
-          if (this.#isEnding) return new Promise<never>(() => {})
-          this.#runningEffects.add(done)
-          this.#hasBranch ||= this.#isAsking
-          return this.#storable(key, effect)
-        }
+        if (String(key).startsWith(sleepPrefix)) return this.#sleeps.during(() => once(key, effect))
         const done: Promise<Jsonify<T>> = this.#sleeps.during(() =>
-          once(key, () => this.#renewPrincipal()?.then(start) ?? start()),
+          once(key, () => {
+            if (this.#isEnding) return new Promise<never>(() => {})
+            this.#runningEffects.add(done)
+            this.#hasBranch ||= this.#isAsking
+            return this.#storable(key, effect)
+          }),
         )
         const onSettled = () => void this.#runningEffects.delete(done)
         done.then(onSettled, onSettled)
@@ -167,13 +176,14 @@ class HandlerRun {
         this.#task.status.setMessage(this.#record, text)
       },
     }
+    Object.defineProperty(context, 'principal', { get: () => renewed.now, enumerable: true })
     return Object.assign(context, taskContext)
   }
 
   /** Ends the run if its principal may not go on. @returns nothing to wait for, for most steps */
-  #renewPrincipal(): Promise<void> | undefined {
-    if (!this.#principal || this.#principal.isCurrent) return undefined
-    return this.#principal.renew().catch((problem) => {
+  #renew(principal: RenewedPrincipal): Promise<void> | undefined {
+    if (principal.isCurrent) return undefined
+    return principal.renew().catch((problem) => {
       if (!(problem instanceof McpError)) throw problem
       this.#ended.reject(problem)
       return new Promise<never>(() => {})
@@ -189,7 +199,7 @@ class HandlerRun {
     return new Promise<never>(() => {})
   }
 
-  #environment(seals: CallEnvironment['seals']): CallEnvironment {
+  #environment(seals: CallEnvironment['seals'], renewed: RenewedPrincipal): CallEnvironment {
     const { host, store } = this.#task
     return {
       signal: () => this.#signal,
@@ -197,6 +207,7 @@ class HandlerRun {
       state: { object: (name) => host.state(name), session: undefined },
       updates: true,
       notify: () => {},
+      beforeEffect: () => this.#renew(renewed),
       effect: (key, value) => {
         if (this.#signal.aborted) return
         store.putEffect(key, value)
@@ -207,10 +218,7 @@ class HandlerRun {
       inputPromise: () => this.#inputPromise(),
       // In the first round, the client is asked before that.
       ...(this.#isBeside && { waitForBranches: () => new Promise<void>((resolve) => setTimeout(resolve)) }),
-      sleep: async (untilMs) => {
-        await this.#sleeps.sleep(untilMs)
-        await this.#renewPrincipal()
-      },
+      sleep: (untilMs) => this.#sleeps.sleep(untilMs),
       ended: this.#ended.promise,
       closeStream: () => {},
       completed: () => {},

@@ -1,45 +1,53 @@
 /** The principal of one run of a task, for which `reauthorize` is called again while the run lasts: it may last for hours. */
-import type { Context } from '../../worker/declarations/context.ts'
-import type { Tool } from '../../worker/declarations/tool.ts'
-import { isPermitted } from '../../worker/engine/methods/lists.ts'
-import { insufficientScope } from '../../worker/engine/required-scopes.ts'
 import { wait } from '../../worker/engine/wait.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
 import { maxReauthorizeAttempts, reauthorizePauseMs } from './retry-pause.ts'
-import type { TaskCall } from './rpc.ts'
-import type { TaskHost } from './task-host.ts'
 
 /** Milliseconds for which the principal counts as current. */
 const currentMs = 60_000
 
 export class RenewedPrincipal {
-  readonly #host: TaskHost
-  readonly #stored: TaskCall
-  readonly #tool: Tool
-  readonly #context: Context
+  #now: Principal | undefined
+  readonly #read: () => Promise<Principal | undefined>
   readonly #signal: AbortSignal
+  readonly #report: (problem: unknown) => void
   #since = Date.now()
   #renewing: Promise<void> | undefined
 
-  constructor(host: TaskHost, stored: TaskCall, tool: Tool, context: Context, signal: AbortSignal) {
-    this.#host = host
-    this.#stored = stored
-    this.#tool = tool
-    this.#context = context
+  /**
+   * @param now that of the start of the run; absent for an anonymous caller
+   * @param read returns it as it is later. @throws McpError when the task must not continue
+   * @param signal of the run
+   */
+  constructor(
+    now: Principal | undefined,
+    read: () => Promise<Principal | undefined>,
+    signal: AbortSignal,
+    report: (problem: unknown) => void,
+  ) {
+    this.#now = now
+    this.#read = read
     this.#signal = signal
+    this.#report = report
   }
 
+  get now(): Principal | undefined {
+    return this.#now
+  }
+
+  /** A handler whose task is cancelled or has expired cleans up. */
   get isCurrent(): boolean {
-    return this.#context.principal === undefined || Date.now() - this.#since < currentMs
+    return this.#now === undefined || this.#signal.aborted || Date.now() - this.#since < currentMs
   }
 
   /**
-   * Sets `ctx.principal` to what `reauthorize` returns. Calls it again later if it throws.
+   * Reads the principal again, and later once more if that fails.
    *
    * @throws McpError when the task must not continue; the reason of the signal when it is aborted
    */
   renew(): Promise<void> {
-    this.#renewing ??= this.#renew().finally(() => {
+    this.#renewing ??= Promise.race([this.#renew(), abortOf(this.#signal)]).finally(() => {
       this.#renewing = undefined
     })
     return this.#renewing
@@ -48,19 +56,23 @@ export class RenewedPrincipal {
   async #renew(): Promise<void> {
     for (let failures = 1; ; failures += 1) {
       try {
-        const { principal } = await this.#host.principalOf(this.#stored)
-        if (!isPermitted(this.#tool, { principal })) throw insufficientScope(this.#tool.scopes ?? [])
-        Object.assign(this.#context, { principal })
+        this.#now = await this.#read()
         this.#since = Date.now()
         return
       } catch (problem) {
         if (problem instanceof McpError) throw problem
-        this.#host.report(problem)
+        this.#report(problem)
         if (failures === maxReauthorizeAttempts) throw reauthorizeFailed(failures)
         await wait(reauthorizePauseMs(failures), this.#signal)
       }
     }
   }
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return promise
 }
 
 export const reauthorizeFailed = (failures: number): McpError =>

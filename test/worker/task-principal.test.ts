@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Auth } from '../../worker/plugin.ts'
 import { withTestUsers } from '../../worker/plugins/development/users.ts'
 import { principalOf, sealPrincipal } from '../../worker/plugins/tasks/task-principal.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 
 const sealed = new Map<string, unknown>()
@@ -29,6 +30,15 @@ test('a task that began with reauthorize fails where the auth has none', async (
     'The task was stopped: the auth of the server no longer has reauthorize',
   )
   expect(await principalOf(await begin(), undefined, seals)).toEqual({ principal: ada, isCurrent: false })
+})
+
+test('a task goes on after reauthorize has thrown an error, also one of MCP', async () => {
+  const problem = new McpError('unavailable', 'The directory does not answer')
+  const throwing = bearer({ issuer, reauthorize: () => Promise.reject(problem) })
+  const thrown = await principalOf(await begin(throwing), throwing, seals).catch((error) => error)
+  expect(thrown).toMatchObject({ message: problem.message, cause: problem })
+  // It ends a task.
+  expect(thrown).not.toBeInstanceOf(McpError)
 })
 
 describe('the principal of an auth that names its issuer', () => {

@@ -2,6 +2,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { type Context, createServer } from 'edgemcp'
+import { state } from 'edgemcp/state'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
@@ -739,7 +740,7 @@ describe('a run that lasts for more than a minute', () => {
     )
   })
 
-  test('fails after a short sleep when reauthorize refuses the principal', () => {
+  test('fails before a short sleep when reauthorize refuses the principal', () => {
     const { first, second } = effects()
     const principalOf = vi.fn(async () => ada('read'))
     return withTask(
@@ -836,6 +837,107 @@ describe('a run that lasts for more than a minute', () => {
         await run
         expect(second).not.toHaveBeenCalled()
         expect(await task.get()).toMatchObject({ status: 'cancelled' })
+      },
+      { principalOf },
+    )
+  })
+
+  test('does not suspend one branch by the sleep of another, while it calls reauthorize', () => {
+    const { first, second } = effects()
+    const principalOf = vi.fn(async () => ada('read'))
+    return withTask(
+      0,
+      async (_, ctx) => {
+        const sent = ctx
+          .once('first', first)
+          .then(() => ctx.sleep('short', 1))
+          .then(() => ctx.once('second', second))
+        await Promise.all([sent, ctx.sleep('long', '30m')])
+        return 'done'
+      },
+      async ({ task }) => {
+        principalOf.mockResolvedValueOnce(ada('read')).mockImplementationOnce(async () => {
+          // Until then, a task that nothing keeps in memory is suspended.
+          for (let turns = 0; turns < 3; turns += 1) await scheduler.wait(0)
+          return ada('read')
+        })
+        await task.alarm()
+        later(1000)
+        await task.alarm()
+        expect(second).toHaveBeenCalledTimes(1)
+        expect(await task.get()).toMatchObject({ status: 'working' })
+      },
+      { principalOf },
+    )
+  })
+
+  test.each<[what: string, start: (ctx: Context) => Promise<unknown>]>([
+    ['an input request', (ctx) => ctx.elicit('sure', 'Sure?', z.object({}))],
+    ['a sleep', (ctx) => ctx.sleep('short', 1)],
+  ])('refuses an effect that starts with %s', (_, start) =>
+    withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', () => void later(61_000))
+        await ctx.once('outer', async () => void (await start(ctx)))
+        return 'done'
+      },
+      async ({ task }) => {
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { isError: true } })
+      },
+      { principalOf: async () => ada('read') },
+    ),
+  )
+
+  test('opens no state for which it has lost the scopes', () => {
+    const salaries = state('salaries', { per: 'user', scopes: ['write'], ttl: hour }, () => ({ add: () => 1 }))
+    const principalOf = vi.fn(async () => ada('read', 'write'))
+    const opened = vi.fn()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', () => void later(61_000))
+        await ctx.once('second', () => {
+          ctx.state(salaries)
+          opened()
+        })
+        return 'done'
+      },
+      async ({ task }) => {
+        principalOf.mockResolvedValueOnce(ada('read', 'write')).mockResolvedValueOnce(ada('read'))
+        await task.alarm()
+        expect(opened).not.toHaveBeenCalled()
+      },
+      { principalOf },
+    )
+  })
+
+  test('cleans up when it is cancelled, also if reauthorize does not answer', () => {
+    const { first, second } = effects()
+    const [asked, unlock] = [Promise.withResolvers<void>(), vi.fn()]
+    const principalOf = vi.fn(async () => ada('read'))
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('first', first)
+        try {
+          await ctx.once('second', second)
+        } finally {
+          await ctx.once('unlock', unlock)
+        }
+        return 'done'
+      },
+      async ({ task }) => {
+        principalOf.mockResolvedValueOnce(ada('read')).mockImplementation(() => {
+          asked.resolve()
+          return new Promise(() => {})
+        })
+        const run = task.alarm()
+        await asked.promise
+        await task.cancel()
+        await run
+        expect([second, unlock].map(({ mock }) => mock.calls.length)).toEqual([0, 1])
       },
       { principalOf },
     )

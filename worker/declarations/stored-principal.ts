@@ -15,7 +15,7 @@ export interface StoredPrincipals {
   /**
    * Returns the principal with its current scopes and claims before each run of a task: at its start, after an input response, after a
    * sleep, after its Durable Object was lost, and when a sleeping handler is resumed to clean up; every minute of a run, before its next
-   * `ctx.once` or after its next sleep; and before each delivery of an event. An error is reported, and the call is repeated: for a task up to nine times with growing pauses of up to 1 minute. Default: tasks keep the
+   * `ctx.once` or sleep; and before each delivery of an event. An error is reported, and the call is repeated: for a task up to nine times with growing pauses of up to 1 minute. Default: tasks keep the
    * identity, scopes and `storedClaims` of their start, unless `signIn()` or `apiKeys()` knows that the access or the key has ended.
    *
    * @param principal as it was stored; of `signIn()` and `apiKeys()`, as it is now. Scopes that it does not have are not added then

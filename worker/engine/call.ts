@@ -92,6 +92,8 @@ export interface CallEnvironment {
   known?(request: InputRequest): Answer | undefined
   /** Sends a notification of the call to the client. @param count the number of notifications of the call so far, replayed ones included */
   notify(notification: Notification, count: number): void
+  /** Called before an effect starts: it starts once the promise has resolved. */
+  beforeEffect?(): Promise<void> | undefined
   /** Called when an effect is done, before the handler goes on, so that its result can be stored. */
   effect?(key: string, value: unknown): void
   /** Returns the time in milliseconds since 1970. */

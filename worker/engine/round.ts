@@ -17,7 +17,7 @@ import { roundLimitError } from './round-limits.ts'
 /** Turns of the microtask queue in which a handler ends when the error of a request that cannot be sent is not caught. */
 const turnsToEnd = 50
 
-type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report' | 'inputPromise' | 'waitForBranches'>
+type RoundEnvironment = Pick<CallEnvironment, 'beforeEffect' | 'effect' | 'report' | 'inputPromise' | 'waitForBranches'>
 
 /** The input requests, input responses and effects of a round, by key. Most handlers have none. */
 class Records {
@@ -200,9 +200,16 @@ export class Round {
     if (done) return done.value
     // No journal would have the result, so the next round runs the effect.
     if (this.#isClosed) return new Promise<never>(() => {})
-    // Started in a microtask, so that a throw becomes a rejection.
-    const work = Promise.resolve()
-      .then(() => this.#start(key, effect))
+    // Started in a microtask at the earliest, so that a throw becomes a rejection.
+    const work = Promise.resolve(this.#environment.beforeEffect?.())
+      .then(() => {
+        this.#startingEffect = key
+        try {
+          return effect()
+        } finally {
+          this.#startingEffect = undefined
+        }
+      })
       .then((value) => {
         // `undefined` in a list is `null`, as the type says: effects such as sending mails return lists of it.
         const json = jsonText(value, `ctx.once("${key}", …) returned`, TypeError, true)
@@ -216,15 +223,6 @@ export class Round {
       return value
     } finally {
       this.#records.running.delete(work)
-    }
-  }
-
-  #start(key: string, effect: () => unknown): unknown {
-    this.#startingEffect = key
-    try {
-      return effect()
-    } finally {
-      this.#startingEffect = undefined
     }
   }
 

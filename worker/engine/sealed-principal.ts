@@ -2,7 +2,7 @@
  * The principal of work that outlives its request. It is stored sealed, without its token and only with claims that may be stored.
  * `reauthorize` and `admit` of the server's auth decide again.
  */
-import { type StoredByIssuer, storable, storedFor } from '../declarations/stored-principal.ts'
+import { type StoredByIssuer, type StoredPrincipals, storable, storedFor } from '../declarations/stored-principal.ts'
 import { checkPrincipal } from '../protocol/check-principal.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
@@ -65,7 +65,7 @@ export async function reauthorize(
   if (isReauthorized && !stored.reauthorize) return { reason: 'the auth of the server no longer has reauthorize' }
   if ((isNamed || auth?.issuers) && !namesIssuer(principal, auth))
     return { reason: `This server does not accept callers of the issuer "${principal.issuer}"` }
-  const current = stored.reauthorize ? await stored.reauthorize(principal, call) : principal
+  const current = await currentOf(principal, stored, call)
   if (!current) return { reason: "reauthorize of the server's auth refused the caller who began it" }
   try {
     const admitted = auth?.admit?.(checkPrincipal(current)) ?? current
@@ -74,5 +74,18 @@ export async function reauthorize(
   } catch (problem) {
     if (problem instanceof McpError) return { reason: problem.message }
     throw problem
+  }
+}
+
+async function currentOf(
+  principal: Principal,
+  { reauthorize }: StoredPrincipals,
+  call: { readonly method: string; readonly params: Params },
+): Promise<Principal | undefined> {
+  try {
+    return reauthorize ? await reauthorize(principal, call) : principal
+  } catch (problem) {
+    // It refuses with `undefined`. Whatever it throws is a failure, after which it is called again.
+    throw problem instanceof McpError ? new Error(problem.message, { cause: problem }) : problem
   }
 }
