@@ -419,17 +419,25 @@ class SignInServer {
             const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
             await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)
           },
-          answer(request, site, own, named) {
+          async answer(request, site, own, named) {
             const objectOf = objectsOf(runtime, site)
-            const storage = storageWith(own, objectOf, endedMs)
-            return keyServers.next().fetch(request, site, storage, waitUntil, false, async (refresh) => {
-              const decision = await decide(refresh, named, objectOf)
-              if (decision.is === 'granted' && decision.decided) {
-                const sealed = await seals(undefined).seal(own.key, JSON.stringify(decision.decided), endedMs)
-                await own.storage.write(decidedKey, sealed, undefined, undefined)
-              }
-              return decision
+            let isUnstored = false
+            const storage = storageWith(own, objectOf, endedMs, () => {
+              isUnstored = true
             })
+            const response = await keyServers
+              .next()
+              .fetch(request, site, storage, waitUntil, false, async (refresh) => {
+                const decision = await decide(refresh, named, objectOf)
+                if (decision.is === 'granted' && decision.decided) {
+                  const sealed = await seals(undefined).seal(own.key, JSON.stringify(decision.decided), endedMs)
+                  await own.storage.write(decidedKey, sealed, undefined, undefined)
+                }
+                return decision
+              })
+            // The library ignores that the grant of a code that was sent twice could not be ended.
+            if (isUnstored && response.status < 500) await own.storage.remove(own.key)
+            return response
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
@@ -585,8 +593,14 @@ const objectsOf =
  * sign-in that replaces the grant deletes it from outside.
  *
  * @param endedMs milliseconds for which the end is remembered
+ * @param onUnstored called if the end could not be stored: the grant is not deleted, so that the request can be repeated
  */
-function storageWith({ key: ownKey, storage }: OwnGrant, objectOf: ObjectOf, endedMs: number): StorageOf {
+function storageWith(
+  { key: ownKey, storage }: OwnGrant,
+  objectOf: ObjectOf,
+  endedMs: number,
+  onUnstored = () => {},
+): StorageOf {
   const remove = async (key: string) => {
     // The library wrote the grant.
     const grant: (EndedGrant & { readonly refreshTokenId?: string }) | null = JSON.parse(
@@ -597,10 +611,11 @@ function storageWith({ key: ownKey, storage }: OwnGrant, objectOf: ObjectOf, end
     const store = () => storeEnd(objectOf, ownKey, grant, endedMs)
     try {
       await store().catch(store)
-    } finally {
-      // The library ignores that a grant whose code was sent twice cannot be ended.
-      await storage.remove(ownKey)
+    } catch (problem) {
+      onUnstored()
+      throw problem
     }
+    await storage.remove(ownKey)
     // The library does so after it has deleted a grant.
     if (!isGrant) await objectOf(`user:${grant.userId}`).remove(ownKey)
   }
