@@ -441,8 +441,16 @@ class SignInServer {
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
-            const storage = storageWith(own, objectsOf(runtime, site), endedMs)
-            await servers.helpers(site, storage).revokeGrant(grant, user)
+            let isUnstored = false
+            const storage = storageWith(own, objectsOf(runtime, site), endedMs, () => {
+              isUnstored = true
+            })
+            try {
+              await servers.helpers(site, storage).revokeGrant(grant, user)
+            } finally {
+              // Nobody repeats it: a refresh token was sent again that was replaced, or a grant has expired.
+              if (isUnstored) await own.storage.remove(own.key)
+            }
           },
           async endGrants(upstream, keys) {
             const objectOf = objectsOf(runtime, readObjectName(upstream))
@@ -599,7 +607,7 @@ function storageWith(
   { key: ownKey, storage }: OwnGrant,
   objectOf: ObjectOf,
   endedMs: number,
-  onUnstored = () => {},
+  onUnstored: () => void,
 ): StorageOf {
   const remove = async (key: string) => {
     // The library wrote the grant.
