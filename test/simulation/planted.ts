@@ -923,7 +923,7 @@ export const planted: readonly PlantedDefect[] = [
     name: 'a grant goes on if its end cannot be stored',
     means: 'The grant of a code that was sent twice goes on, if an object is lost at that moment.',
     file: 'worker/plugins/sign-in/sign-in.ts',
-    search: 'await store().catch(store)\n    } catch (problem) {\n      onUnstored()',
+    search: 'await store().catch(store)\n    } catch (problem) {\n      await onUnstored()',
     replacement: 'await store()\n    } catch (problem) {',
     clients: ['sign-ins'],
     kinds: ['crash before commit', 'sever'],

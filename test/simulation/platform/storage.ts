@@ -71,6 +71,7 @@ export class ObjectStorage {
     const kind = kindOf(text)
     if (kind !== 'read') this.#beginWrite()
     if (kind === 'schema') {
+      if (bindings.length > 0) throw new Error(`Several statements take no bindings: ${text}`)
       this.#database.exec(text)
       return new Cursor([], 1)
     }

@@ -422,7 +422,7 @@ class SignInServer {
           async answer(request, site, own, named) {
             const objectOf = objectsOf(runtime, site)
             let isUnstored = false
-            const storage = storageWith(own, objectOf, endedMs, () => {
+            const storage = storageWith(own, objectOf, endedMs, async () => {
               isUnstored = true
             })
             const response = await keyServers
@@ -441,16 +441,10 @@ class SignInServer {
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
-            let isUnstored = false
-            const storage = storageWith(own, objectsOf(runtime, site), endedMs, () => {
-              isUnstored = true
-            })
-            try {
-              await servers.helpers(site, storage).revokeGrant(grant, user)
-            } finally {
-              // Nobody repeats it: a refresh token was sent again that was replaced, or a grant has expired.
-              if (isUnstored) await own.storage.remove(own.key)
-            }
+            // Nobody repeats it: a refresh token was sent again that was replaced, or a grant has expired.
+            const remove = () => own.storage.remove(own.key)
+            const storage = storageWith(own, objectsOf(runtime, site), endedMs, remove)
+            await servers.helpers(site, storage).revokeGrant(grant, user)
           },
           async endGrants(upstream, keys) {
             const objectOf = objectsOf(runtime, readObjectName(upstream))
@@ -607,7 +601,7 @@ function storageWith(
   { key: ownKey, storage }: OwnGrant,
   objectOf: ObjectOf,
   endedMs: number,
-  onUnstored: () => void,
+  onUnstored: () => Promise<void>,
 ): StorageOf {
   const remove = async (key: string) => {
     // The library wrote the grant.
@@ -620,7 +614,7 @@ function storageWith(
     try {
       await store().catch(store)
     } catch (problem) {
-      onUnstored()
+      await onUnstored()
       throw problem
     }
     await storage.remove(ownKey)
